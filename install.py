@@ -180,7 +180,7 @@ def install(extras, what, quietly=False, options=()):
 
 def why_no_bubblewrap():
     """Return a sentence that says why bubblewrap does not work here, or "" if it does."""
-    code = "from autograder.sandbox.bubblewrap import Bubblewrap; print(Bubblewrap.why_unavailable())"
+    code = "from autograder.sandbox.bubblewrap import Bubblewrap; print(Bubblewrap.explain_unavailability())"
     with open(os.devnull, "w") as nowhere:
         asked = subprocess.Popen([PYTHON, "-c", code], cwd=HERE, stdout=subprocess.PIPE, stderr=nowhere)
         return asked.communicate()[0].decode().strip()  # nothing, too, where it cannot be asked

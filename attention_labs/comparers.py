@@ -4,7 +4,7 @@ import numpy as np
 
 from autograder.core.errors import truncate
 from autograder.values.case_records import Inputs
-from autograder.values.wording import format_number, with_article
+from autograder.values.wording import add_article, format_number
 
 # Views: functions that compute from a result what is compared instead of the result.
 
@@ -109,9 +109,7 @@ def _span(x: np.ndarray) -> str:
 def same_symbols(expected: tuple[str, ...], value: object, tolerance: float) -> str | None:
     """Symbols come back as a tuple: a list is no key of a dict, and equals no tuple."""
     if not isinstance(value, tuple):
-        return (
-            f"Your function returned {with_article(type(value).__name__)}; expected the tuple {expected!r}."
-        )
+        return f"Your function returned {add_article(type(value).__name__)}; expected the tuple {expected!r}."
     if value == expected:
         return None
     return f"Your function returned {truncate(repr(value), 300)}; expected {truncate(repr(expected), 300)}."

@@ -27,7 +27,7 @@ def backend() -> str | None:
     return os.environ.get("KERAS_BACKEND") or next(installed, None)
 
 
-def why_unavailable() -> str:
+def explain_unavailability() -> str:
     """Return the reason why Keras cannot run here, with a remedy; "" if it can."""
     if sys.platform == "emscripten":
         return (
@@ -58,7 +58,7 @@ def start_keras() -> None:
     KerasMissing
         If Keras or the backend asked for is not installed.
     """
-    reason = why_unavailable()
+    reason = explain_unavailability()
     if reason:
         raise KerasMissing(reason)
     os.environ["KERAS_BACKEND"] = str(backend())

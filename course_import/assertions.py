@@ -18,7 +18,7 @@ EXACT = 1e-7  # tolerance in place of `==` of numbers: rounding is no mistake
 
 # Functions that return True for numbers that are nearly equal, with their default tolerances
 # (relative, absolute).
-_CLOSE: dict[str, tuple[float, float]] = {
+_CLOSE_CALLS: dict[str, tuple[float, float]] = {
     "isclose": (1e-5, 1e-8),
     "allclose": (1e-5, 1e-8),
     "assert_allclose": (1e-7, 0.0),
@@ -27,7 +27,7 @@ _CLOSE: dict[str, tuple[float, float]] = {
 _MATH_ISCLOSE = (1e-9, 0.0)
 # Position of each keyword argument in the pair (relative, absolute).
 _TOLERANCE_KEYWORDS = {"rtol": 0, "rel_tol": 0, "rel": 0, "atol": 1, "abs_tol": 1, "abs": 1}
-_EQUAL = frozenset(
+_EQUAL_CALLS = frozenset(
     """
     array_equal array_equiv equals assert_equal assert_equals assertEqual assertEquals assert_array_equal
     eq_ assert_frame_equal assert_series_equal assert_index_equal assertListEqual assertDictEqual
@@ -39,8 +39,8 @@ _DECIMALS = {  # default number of decimals, and tolerance in units of the last 
     "assert_array_almost_equal": (6, 1.5),
     "assertAlmostEqual": (7, 0.5),
 }
-_TRUE = frozenset({"all", "bool", "assert_true", "assertTrue", "ok_", "assert_"})
-_RAISES = frozenset(
+_TRUE_CALLS = frozenset({"all", "bool", "assert_true", "assertTrue", "ok_", "assert_"})
+_RAISE_CALLS = frozenset(
     {"assert_raises", "assertRaises", "raises", "assert_raises_regex", "assertRaisesRegex"},
 )
 # Functions that only convert their argument. A comparison of `list(f(x))` counts as a comparison
@@ -205,7 +205,7 @@ class _AssertionReader:
                 case ast.Try():
                     yield self._make_assertion(statement, statement, "error")
                 case ast.With(items=[ast.withitem(context_expr=call), *_]) if (
-                    get_called_name(call) in _RAISES
+                    get_called_name(call) in _RAISE_CALLS
                 ):
                     yield self._make_assertion(statement, statement, "error")
                 case ast.FunctionDef() | ast.For() | ast.While() | ast.If() | ast.With():
@@ -237,11 +237,11 @@ class _AssertionReader:
 
     def _read_expression(self, statement: ast.stmt, expression: ast.expr) -> Assertion:
         name = get_called_name(expression)
-        if name in _RAISES:
+        if name in _RAISE_CALLS:
             return self._make_assertion(statement, expression, "error")
         if name in SEED_FUNCTIONS or isinstance(expression, ast.Constant):
             return self._make_assertion(statement, expression, "nothing")
-        if name in _TRUE - {"all", "bool"} or name.startswith(("assert", "eq_")):
+        if name in _TRUE_CALLS - {"all", "bool"} or name.startswith(("assert", "eq_")):
             return self._make_assertion(statement, expression)
         if statement.lineno in self.autotests:
             return self._make_assertion(statement, expression, "value")
@@ -299,13 +299,13 @@ class _AssertionReader:
                 return self._classify(inner)
             case ast.Call(args=[ast.GeneratorExp(elt=item) | ast.ListComp(elt=item), *_]) if name == "all":
                 return self._classify(item)
-            case ast.Call(args=[inner, *_]) if name in _TRUE:
+            case ast.Call(args=[inner, *_]) if name in _TRUE_CALLS:
                 return self._classify(inner)
-            case ast.Call(args=sides) if name in _CLOSE:
-                return self._classify_sides(sides, _read_tolerance(test, *_CLOSE[name]))
+            case ast.Call(args=sides) if name in _CLOSE_CALLS:
+                return self._classify_sides(sides, _read_tolerance(test, *_CLOSE_CALLS[name]))
             case ast.Call(func=ast.Attribute(value=owner, attr="equals"), args=sides):
                 return self._classify_sides([owner, *sides], EXACT)
-            case ast.Call(args=sides) if name in _EQUAL:
+            case ast.Call(args=sides) if name in _EQUAL_CALLS:
                 return self._classify_sides(sides, EXACT)
             case ast.Call(args=sides, keywords=keywords) if name in _DECIMALS:
                 decimals: float
@@ -333,7 +333,7 @@ class _AssertionReader:
                         places = _read_number(decimals[0], 0) if decimals else 0
                         tolerance = (0.0, 0.51 * 10.0**-places)
                     case ast.Call() if get_called_name(side) == "approx":
-                        tolerance = _read_tolerance(side, *_CLOSE["approx"])
+                        tolerance = _read_tolerance(side, *_CLOSE_CALLS["approx"])
             return self._classify_sides([left, right], tolerance)
         difference = _find_difference(left) if isinstance(op, (ast.Lt, ast.LtE)) else None
         if difference is not None:

@@ -103,7 +103,7 @@ class Dependencies:
             else:
                 self._add_module(report, name)
         for node in _find_strings(tree):
-            if is_file_beside(node.value, self.folder):
+            if is_file_in_folder(node.value, self.folder):
                 self._add_file(report, _normalize(node.value))
 
     def _add_file(self, report: CellImportReport, name: str) -> None:
@@ -255,7 +255,7 @@ def _normalize(name: object) -> str:
     return str(PurePosixPath(str(name)))
 
 
-def is_file_beside(value: object, folder: Path) -> bool:
+def is_file_in_folder(value: object, folder: Path) -> bool:
     """Return True if a string in a notebook's code names a file in the notebook's folder."""
     if not isinstance(value, str) or not 3 <= len(value) <= 200:
         return False

@@ -34,7 +34,7 @@ from autograder.core.course import Course
 from autograder.core.errors import AutograderError, format_count, join_words, truncate
 from autograder.core.files import write_file
 from autograder.core.import_guard import ENGINE_PACKAGES
-from autograder.core.notebook_cells import grade_id, grade_id_of_test, make_nbgrader_metadata
+from autograder.core.notebook_cells import make_grade_id, make_nbgrader_metadata, make_test_grade_id
 from autograder.judging.function_tests import COMPARED_VARIABLES
 from autograder.values.case_records import Tolerance, Value
 from course_import import otter_source
@@ -44,10 +44,10 @@ from course_import.dependencies import (
     add_to_library,
     find_imported_modules,
     get_module_name,
-    is_file_beside,
+    is_file_in_folder,
     make_files_import,
 )
-from course_import.kept_tests import KeptTest, NotebookDefinitions, may_depend_on_order
+from course_import.extracted_tests import ExtractedTest, NotebookDefinitions, may_depend_on_order
 from course_import.nbgrader_source import (
     HIDDEN_TESTS,
     SOLUTION_REGION,
@@ -85,7 +85,7 @@ class ExercisePlan:
 
     Parameters
     ----------
-    home : SourceCell
+    answer_cell : SourceCell
         Cell with the solution.
     variables : list of str
         The variables of the answer; empty for a function.
@@ -108,7 +108,7 @@ class ExercisePlan:
     """
 
     name: str
-    home: SourceCell
+    answer_cell: SourceCell
     variables: list[str] = field(default_factory=list)
     points_by_test: dict[int, float] = field(default_factory=dict)
     calls: list[tuple[RecordedCall, bool, str]] = field(default_factory=list)
@@ -315,7 +315,7 @@ class _NotebookImporter:
         Names whose values cannot be compared in a test cell, with the reason.
     recent_solutions : dict of int to list of SourceCell
         Solution cells before each test cell, since the last tests.
-    kept_tests : dict of int to list of KeptTest
+    extracted_tests : dict of int to list of ExtractedTest
         Test functions that each test cell could be converted to.
     """
 
@@ -343,9 +343,9 @@ class _NotebookImporter:
             self._select("given", "solution", "test"),
             {*self.functions},
         )
-        self.kept_tests = {}
+        self.extracted_tests = {}
         for cell in self._select("test"):
-            self.kept_tests[cell.number] = list(self._convert_to_tests(cell))
+            self.extracted_tests[cell.number] = list(self._convert_to_tests(cell))
 
     def _find_student_names(self) -> None:
         solution: SourceCell | None = None
@@ -374,9 +374,9 @@ class _NotebookImporter:
         return {*self.functions, *self.variables}
 
     def _select(self, *roles: str) -> list[SourceCell]:
-        return [cell for cell in self.cells if cell.role in roles and cell.code]
+        return [cell for cell in self.cells if cell.role in roles and cell.is_code]
 
-    def _convert_to_tests(self, cell: SourceCell) -> Iterator[KeptTest]:
+    def _convert_to_tests(self, cell: SourceCell) -> Iterator[ExtractedTest]:
         """Yield test functions made from a cell: one for each function, one for all variables."""
         if not cell.tree:
             return
@@ -410,7 +410,7 @@ class _NotebookImporter:
     def _is_new(self, name: str, test: SourceCell) -> bool:
         """Return True if students write this name in the solution cells just before the test."""
         homes = [self.functions[name]] if name in self.functions else self.variables[name]
-        return any(home in self.recent_solutions[test.number] for home in homes)
+        return any(answer_cell in self.recent_solutions[test.number] for answer_cell in homes)
 
     def list_cells_to_run(self) -> list[dict]:
         """Return the cells that `record_notebook` has to run, in the form that it takes."""
@@ -419,7 +419,7 @@ class _NotebookImporter:
             is_test = cell.role == "test"
             if cell.tree is None and not is_test:
                 continue
-            tests = self.kept_tests.get(cell.number, [])
+            tests = self.extracted_tests.get(cell.number, [])
             variables: set[str] = set()
             for assertion in self.assertions.get(cell.number, ()):
                 variables |= {*assertion.references}
@@ -460,7 +460,7 @@ class _NotebookImporter:
         for plan in list(self.exercises.values()):
             self._drop_if_impossible(plan)
         self.dependencies = Dependencies(folder, course)
-        visible_modules = find_imported_modules(cell.visible for cell in self.cells if cell.code)
+        visible_modules = find_imported_modules(cell.visible for cell in self.cells if cell.is_code)
         for number, tree in self._list_imported_code():
             self.dependencies.add(self.reports[number], tree, visible_modules)
         for report in self.reports.values():
@@ -595,7 +595,7 @@ class _NotebookImporter:
             for name in names:
                 lost_values.pop(name, None)
             label = _shorten(assertions[0].source) if assertions else test.subject
-            plan = self._keep_test(cell, self._leave_out_compared_calls(cell, test), label)
+            plan = self._add_test(cell, self._leave_out_compared_calls(cell, test), label)
             if isinstance(plan, ExercisePlan):
                 plans[plan.name] = plan
                 has_test = True
@@ -651,20 +651,20 @@ class _NotebookImporter:
     def _explain_unusable(self, call: RecordedCall) -> str:
         """Return the reason why a call's arguments cannot stand in a test case; "" if they can."""
         for argument in (*call.args, *call.kwargs.values()):
-            if is_file_beside(argument, self.folder):
+            if is_file_in_folder(argument, self.folder):
                 return "an argument is the name of a file: let it take what the file holds"
         return explain_unwritable(call.args, call.kwargs)
 
     def _select_tests(
         self, cell: SourceCell, assertions: list[Assertion], lost_values: Mapping[str, str]
-    ) -> Iterator[tuple[KeptTest, list[Assertion]]]:
+    ) -> Iterator[tuple[ExtractedTest, list[Assertion]]]:
         """Yield the test functions that these assertions need, each with its assertions."""
         subjects = {*lost_values}
         for assertion in assertions:
             subjects |= assertion.names
         subjects &= set(self.functions)
         subjects = {name for name in subjects if self._is_new(name, cell)} or subjects
-        for test in self.kept_tests[cell.number]:
+        for test in self.extracted_tests[cell.number]:
             names = {test.subject, *test.variables}
             own_assertions = []
             for assertion in assertions:
@@ -674,7 +674,7 @@ class _NotebookImporter:
             if is_needed:
                 yield test, own_assertions
 
-    def _leave_out_compared_calls(self, cell: SourceCell, test: KeptTest) -> KeptTest:
+    def _leave_out_compared_calls(self, cell: SourceCell, test: ExtractedTest) -> ExtractedTest:
         """Return a hidden test without the assertions that became cases, since it can be read.
 
         A test function runs in the submission's process, and an answer can read its caller's text.
@@ -690,7 +690,7 @@ class _NotebookImporter:
         smaller = self.definitions.make_test(cell, lines, True, test.subject, test.variables)
         return smaller if smaller and test.subject else test
 
-    def _keep_test(self, cell: SourceCell, test: KeptTest, label: str) -> ExercisePlan | str:
+    def _add_test(self, cell: SourceCell, test: ExtractedTest, label: str) -> ExercisePlan | str:
         """Add a test function to its exercise; return the exercise, or an obstacle as text."""
         trial = self.recording.trials.get(test.name)
         names = self._find_names_of_tests({test.subject, *test.helper_functions}, [cell.number])
@@ -706,7 +706,7 @@ class _NotebookImporter:
             problem = explain_unwritable((), trial.values)
         if problem:
             return f"it cannot be asked by itself: {problem}"
-        if trial.weak:
+        if trial.is_weak:
             self.reports[cell.number].additions.append(
                 f"`{label}` is kept as it is, and very different values of the same form pass it"
             )
@@ -724,9 +724,9 @@ class _NotebookImporter:
         plan.test_cases.append(case)
         return plan
 
-    def _reads_file(self, test: KeptTest) -> bool:
+    def _reads_file(self, test: ExtractedTest) -> bool:
         for node in ast.walk(ast.parse(test.source)):
-            if isinstance(node, ast.Constant) and is_file_beside(node.value, self.folder):
+            if isinstance(node, ast.Constant) and is_file_in_folder(node.value, self.folder):
                 return True
         return False
 
@@ -737,7 +737,7 @@ class _NotebookImporter:
             earlier_points = plan.points_by_test.get(cell.number, 0.0)
             plan.points_by_test[cell.number] = earlier_points + points
 
-    def _get_test_plan(self, test: KeptTest, cell: SourceCell) -> ExercisePlan:
+    def _get_test_plan(self, test: ExtractedTest, cell: SourceCell) -> ExercisePlan:
         if test.subject:
             return self._get_function_plan(test.subject)
         return self._get_variables_plan(test.variables, cell)
@@ -755,11 +755,11 @@ class _NotebookImporter:
                     homes.append(cell)
         if not homes:
             homes = [self.variables[names[0]][-1]]
-        home = max(homes, key=lambda cell: cell.number)
+        answer_cell = max(homes, key=lambda cell: cell.number)
         for plan in self.exercises.values():
-            if plan.variables and plan.home == home:
+            if plan.variables and plan.answer_cell == answer_cell:
                 return plan
-        plan = ExercisePlan(self._make_unique_name(f"answer_{names[0]}"), home)
+        plan = ExercisePlan(self._make_unique_name(f"answer_{names[0]}"), answer_cell)
         return self.exercises.setdefault(plan.name, plan)
 
     def _make_unique_name(self, name: str) -> str:
@@ -794,7 +794,7 @@ class _NotebookImporter:
             return f"`{plan.name}` is no name for an exercise: plain letters, and no double `_`, are"
         if plan.points <= 0:
             return "no points hang on it"
-        if plan.home.number in self.recording.errors:
+        if plan.answer_cell.number in self.recording.errors:
             return "its solution raises"
         names = self._find_names_of_tests({plan.name, *plan.further_functions}, plan.tests)
         if names:
@@ -852,12 +852,12 @@ class _NotebookImporter:
             elif not report.problems:
                 report.problems.append("nothing in it compares what students write with a value")
         elif cell.role == "solution":
-            names = [plan.name for plan in plans if plan.home == cell]
+            names = [plan.name for plan in plans if plan.answer_cell == cell]
             if names:
                 report.outcome = f"the answer to {_quote_names(names)}"
         elif cell.role == "task":
             report.additions.append("the answer is written into a cell below it; students may add cells")
-        if cell.code and cell.role != "test":
+        if cell.is_code and cell.role != "test":
             if cell.source != cell.plain:
                 report.additions.append("magics and shell commands are taken out: a lab has none")
             if cell.tree is None:
@@ -882,7 +882,7 @@ class _NotebookImporter:
         """
         course = self.dependencies.course
         packages = {*course.imports, *self.dependencies.packages}
-        if not packages & find_imported_modules(cell.tree for cell in self.cells if cell.code):
+        if not packages & find_imported_modules(cell.tree for cell in self.cells if cell.is_code):
             packages = set()
         return sorted({*course.library, *self.dependencies.modules, *packages} - ENGINE_PACKAGES)
 
@@ -900,7 +900,7 @@ class _NotebookImporter:
     def _find_title(self) -> str:
         for cell in self.cells:
             heading = re.search(r"^# +(.+)", cell.source, re.M)
-            if heading and not cell.code:
+            if heading and not cell.is_code:
                 title = re.sub(r"[*_`#]", "", heading[1]).strip()
                 break
         else:
@@ -927,7 +927,7 @@ class _NotebookImporter:
                 domain = propose_domain(plan.name, definition, arguments)
         return make_exercise_source(
             plan.name,
-            f"{source_name}, cell {plan.home.number}, tested in {join_words(plan.tests)}",
+            f"{source_name}, cell {plan.answer_cell.number}, tested in {join_words(plan.tests)}",
             plan.points,
             {name: plan.points_by_test.get(number, 0.0) for number, name in parts.items()},
             rules,
@@ -989,11 +989,11 @@ class _NotebookImporter:
 
     def _find_prerequisites(self, plan: ExercisePlan) -> list[str]:
         """Return the other exercises on which a plan's function or variables build."""
-        tree = plan.home.tree if plan.variables else self._find_definition(plan.name)
+        tree = plan.answer_cell.tree if plan.variables else self._find_definition(plan.name)
         names = find_used_names(tree)
         earlier = set()
         for name, candidate in self.exercises.items():
-            if candidate.home.number < plan.home.number:
+            if candidate.answer_cell.number < plan.answer_cell.number:
                 earlier.add(name)
         names |= plan.further_functions & earlier
         if plan.variables:
@@ -1018,7 +1018,7 @@ class _NotebookImporter:
     def _convert_cell(self, cell: SourceCell) -> Iterator[NotebookNode]:
         cell_id = f"cell-{cell.number}"
         name = re.sub(r"[^A-Za-z0-9-]+", "-", cell.name).strip("-")[:50] or cell_id
-        if not cell.code:
+        if not cell.is_code:
             text = nbformat.v4.new_markdown_cell(cell.source, id=cell_id)
             if cell.attachments:
                 text.attachments = cell.attachments
@@ -1098,7 +1098,7 @@ class _NotebookImporter:
 
     def _make_answer_cells(self, cell: SourceCell, name: str) -> Iterator[NotebookNode]:
         """Split a solution cell so that each exercise has its own cell, and yield the parts."""
-        plans = [plan for plan in self.exercises.values() if plan.home == cell]
+        plans = [plan for plan in self.exercises.values() if plan.answer_cell == cell]
         source = self._make_source(cell)
         if not plans:
             yield _add_answer_metadata(nbformat.v4.new_code_cell(source), name)
@@ -1106,7 +1106,7 @@ class _NotebookImporter:
         tree = ast.parse(source)
         grade_ids = {}
         for plan in plans:
-            grade_ids[_find_last_statement(tree, plan)] = grade_id(plan.name)
+            grade_ids[_find_last_statement(tree, plan)] = make_grade_id(plan.name)
         ends = sorted(grade_ids)
         for end, piece in zip(ends, split_source(source, tree, ends[:-1]), strict=True):
             yield _add_answer_metadata(nbformat.v4.new_code_cell(piece), grade_ids[end])
@@ -1261,9 +1261,9 @@ def _make_check(plan: ExercisePlan) -> Iterator[NotebookNode]:
     """Yield the cell that checks an exercise; before it, one that collects its variables."""
     if plan.variables:
         names = ", ".join(f'"{name}"' for name in plan.variables)
-        cell_id = f"ask-{grade_id(plan.name)}"[:MAX_GRADE_ID_CHARACTERS]
+        cell_id = f"ask-{make_grade_id(plan.name)}"[:MAX_GRADE_ID_CHARACTERS]
         yield _make_code_cell(f"{plan.name} = answers({names})", cell_id, "setup")
-    name = grade_id_of_test(plan.name)
+    name = make_test_grade_id(plan.name)
     check = _make_code_cell(f"check({plan.name})", name[:MAX_GRADE_ID_CHARACTERS])
     check.metadata["nbgrader"] = make_nbgrader_metadata(name, plan.points, grade=True, locked=True)
     yield check

@@ -50,7 +50,7 @@ class SourceCell:
     source: str
     name: str = ""
     points: float = 0.0
-    code: bool = True
+    is_code: bool = True
     attachments: dict = field(default_factory=dict, compare=False)
 
     @cached_property
@@ -68,7 +68,7 @@ class SourceCell:
     @cached_property
     def tree(self) -> Any:
         """Syntax tree of the cell's code; None if it is not valid Python."""
-        return parse_code(self.plain) if self.code else None
+        return parse_code(self.plain) if self.is_code else None
 
     @cached_property
     def visible(self) -> Any:

@@ -45,7 +45,7 @@ class _OtterQuestion:
 
     name: str
     points: float
-    manual: bool
+    is_manual: bool
     tests: list[tuple[NotebookNode, float | None]] = field(default_factory=list)
     has_answer: bool = False
 
@@ -114,7 +114,7 @@ class _OtterReader:
         name = question.name
         if question.has_answer:
             name = f"{question.name}-{cell.get('id', '')}"
-        grade = question.manual and not question.has_answer
+        grade = question.is_manual and not question.has_answer
         if cell.cell_type == "code":
             cell.source = convert_solution_marks(cell.source)
         if cell.cell_type == "code" or grade:
@@ -147,7 +147,7 @@ class _OtterReader:
     def _end_question(self) -> Iterator[NotebookNode]:
         """Finish a question: yield its test cells, each with a share of the points."""
         question, self.question, self.section = self.question, None, ""
-        if question is None or question.manual:
+        if question is None or question.is_manual:
             return
         explicit = [points for _, points in question.tests if points is not None]
         remainder = max(question.points - sum(explicit), 0.0)
@@ -169,8 +169,8 @@ def _read_question(text: str) -> _OtterQuestion:
     entry = re.search(r"^name: *(\S+)", text, re.M)
     name = entry[1].strip("\"'") if entry else "question"
     points = _read_number(text, "points")
-    manual = bool(re.search(r"^manual: *true", text, re.I | re.M))
-    return _OtterQuestion(name, 1.0 if points is None else points, manual)
+    is_manual = bool(re.search(r"^manual: *true", text, re.I | re.M))
+    return _OtterQuestion(name, 1.0 if points is None else points, is_manual)
 
 
 def _read_number(text: str, name: str) -> float | None:

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from nbformat import NotebookNode
 
-from course_import.dependencies import is_file_beside
+from course_import.dependencies import is_file_in_folder
 from course_import.nbgrader_source import CellImportReport
 
 MAX_PICTURE_BYTES = 2 << 20
@@ -45,7 +45,7 @@ def attach_pictures(cell: NotebookNode, folder: Path, report: CellImportReport) 
         if ":" in name.split("/")[0] or name.startswith("/"):
             return match[0]
         mime_type = _MIME_TYPES.get(Path(name).suffix.lower())
-        if not mime_type or not is_file_beside(name, folder):
+        if not mime_type or not is_file_in_folder(name, folder):
             report.problems.append(f"the picture `{name}` is not beside the notebook: put it there")
             return match[0]
         data = (folder / name).read_bytes()

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from autograder.core.errors import AutograderError, truncate
-from autograder.judging.call_answer import call_student_function, pack_result
 from autograder.judging.function_tests import (
     CALL_EVENTS,
     compare_in_test,
@@ -31,6 +30,7 @@ from autograder.judging.function_tests import (
     record_test_calls,
     zero_recorded_values,
 )
+from autograder.judging.student_calls import call_student_function, pack_result
 from autograder.values.case_records import ComparisonRules, Inputs, Value
 from autograder.values.dataframes import DataTable
 from autograder.values.encoding import decode, encode
@@ -118,13 +118,13 @@ class TestTrial:
         Variables of the notebook that the test needs.
     problem : str
         Reason why the test cannot be used separately, or "".
-    weak : bool
+    is_weak : bool
         True if very different results of the same form pass the test.
     """
 
     values: dict[str, Value]
     problem: str = ""
-    weak: bool = False
+    is_weak: bool = False
 
 
 def record_notebook(cells: Sequence[dict], folder: Path) -> Recording:
@@ -135,7 +135,7 @@ def record_notebook(cells: Sequence[dict], folder: Path) -> Recording:
     cells : sequence of dict
         `number`, `source`, `functions` (that the cell defines and that are to be recorded),
         `is_test` (bool), `variables` (that the cell reads), `tests` (test functions to try, see
-        `course_import.kept_tests.KeptTest`).
+        `course_import.extracted_tests.ExtractedTest`).
 
     Raises
     ------
@@ -206,8 +206,8 @@ def _unpack_recording(data: bytes) -> Recording:
     for cell, name, value, problem in header["variables"]:
         variables[cell, name] = (unpack_value(value, arrays), problem)
     trials = {}
-    for name, values, problem, weak in header["trials"]:
-        trials[name] = TestTrial(unpack_value(values, arrays), problem, weak)
+    for name, values, problem, is_weak in header["trials"]:
+        trials[name] = TestTrial(unpack_value(values, arrays), problem, is_weak)
     errors = {int(number): text for number, text in header["errors"].items()}
     return Recording(calls, variables, errors, trials)
 
@@ -350,7 +350,7 @@ def _try_test(
     messages = [
         compare_in_test(expected, alternative, 0.0, copy_inputs(inputs)) for alternative in alternatives
     ]
-    return TestTrial(values, "", weak=messages == [None, None])
+    return TestTrial(values, "", is_weak=messages == [None, None])
 
 
 def _copy_answers(answers: dict[str, Any]) -> dict[str, Any]:
@@ -456,7 +456,7 @@ class _NotebookRun:
         trials = []
         for name, trial in self.trials:
             values = pack_value(trial.values, self.arrays)
-            trials.append((name, values, trial.problem, trial.weak))
+            trials.append((name, values, trial.problem, trial.is_weak))
         header = {
             "calls": calls,
             "variables": self.variables,

@@ -13,7 +13,7 @@ from autograder.judging.function_tests import COMPARED_VARIABLES
 from autograder.values.case_records import ComparisonRules, Value
 from autograder.values.dataframes import Column, DataTable, Labels, table_from_pandas
 from autograder.values.table_cells import ListCell
-from autograder.values.value_types import arrays_in, values_agree
+from autograder.values.value_types import find_arrays, values_agree
 
 MAX_NUMBERS = 2_000  # in the arguments of one case
 
@@ -69,7 +69,7 @@ def explain_unwritable(args: tuple, kwargs: Mapping[str, Value]) -> str:
     """Return the reason why arguments cannot be written as source code; "" if they can."""
     values = (*args, *kwargs.values())
     tables = [value for value in values if isinstance(value, DataTable)]
-    numbers = sum(array.size for array in arrays_in(values)) + sum(table.size for table in tables)
+    numbers = sum(array.size for array in find_arrays(values)) + sum(table.size for table in tables)
     if numbers > MAX_NUMBERS:
         return f"{numbers:,} numbers are too many to write down"
     for table in tables:

@@ -148,14 +148,14 @@ def _build_site(course: Course, work_folder: Path, pyodide: str) -> Path:
     lite, wheels, site = work_folder / "lite", work_folder / "wheels", work_folder / "site"
     pages = work_folder / "contents"
     _write_pages(pages, course)
-    lock, base = _read_distribution(pyodide, lite)
-    _make_wheels(wheels, course, lock, base)
+    package_lock, base = _read_distribution(pyodide, lite)
+    _make_wheels(wheels, course, package_lock, base)
     _run_jupyterlite(lite, pages, site)
     shutil.copytree(wheels, site / "static" / "wheels")
-    _add_wheels_to_lock(site, lock, base)
+    _add_wheels_to_lock(site, package_lock, base)
     (site / "static" / "lock").mkdir()
-    (site / "static" / "lock" / LOCK_FILE).write_text(json.dumps(lock), "utf-8")
-    _configure_kernel(site, base, _python_version(lock), course)
+    (site / "static" / "lock" / LOCK_FILE).write_text(json.dumps(package_lock), "utf-8")
+    _configure_kernel(site, base, _python_version(package_lock), course)
     return site
 
 
@@ -202,9 +202,9 @@ def _read_distribution(pyodide: str, lite: Path) -> tuple[dict[str, Any], str]:
         ) from None
 
 
-def _make_wheels(wheels: Path, course: Course, lock: Mapping[str, Any], base: str) -> None:
+def _make_wheels(wheels: Path, course: Course, package_lock: Mapping[str, Any], base: str) -> None:
     """Write and download the wheels (Python packages) that the site needs besides Pyodide's own."""
-    packages = lock["packages"]
+    packages = package_lock["packages"]
     wheels.mkdir()
     _write_wheel(wheels, course.id, _collect_student_files(course), _REQUIREMENTS)
     source = "this site" if base == _LOCAL_BASE else base
@@ -222,7 +222,7 @@ def _make_wheels(wheels: Path, course: Course, lock: Mapping[str, Any], base: st
     for name in _WIDGET_PACKAGES:
         if name not in packages:
             pins.append(_pin_installed(name))
-    _download(pins, wheels, _python_version(lock))
+    _download(pins, wheels, _python_version(package_lock))
 
 
 def _collect_student_files(course: Course) -> dict[str, bytes]:
@@ -276,9 +276,9 @@ def _find_dependencies(packages: Mapping[str, Any], roots: Iterable[str]) -> Ite
                 queue.append(dependency)
 
 
-def _python_version(lock: Mapping[str, Any]) -> str:
+def _python_version(package_lock: Mapping[str, Any]) -> str:
     """Return the version of Pyodide's Python, such as "3.14"."""
-    return ".".join(lock["info"]["python"].split(".")[:2])
+    return ".".join(package_lock["info"]["python"].split(".")[:2])
 
 
 def _pin_installed(name: str) -> str:
@@ -323,12 +323,12 @@ def _run_jupyterlite(lite: Path, pages: Path, site: Path) -> None:
         raise WebError(f"{failure}: no reason was given")
 
 
-def _add_wheels_to_lock(site: Path, lock: dict[str, Any], base: str) -> None:
+def _add_wheels_to_lock(site: Path, package_lock: dict[str, Any], base: str) -> None:
     """Add the site's wheels to Pyodide's lock file, and complete the addresses in it."""
-    packages = lock["packages"]
+    packages = package_lock["packages"]
     kernel_wheels = site.glob("extensions/@jupyterlite/pyodide-kernel-extension/static/pypi/*.whl")
     for wheel in [*sorted(kernel_wheels), *sorted((site / "static" / "wheels").glob("*.whl"))]:
-        entry = _make_lock_entry(wheel, lock, f"../../{wheel.relative_to(site).as_posix()}")
+        entry = _make_lock_entry(wheel, package_lock, f"../../{wheel.relative_to(site).as_posix()}")
         packages[canonicalize_name(entry["name"])] = entry
     for entry in packages.values():
         if not entry["file_name"].startswith("../"):
@@ -337,7 +337,7 @@ def _add_wheels_to_lock(site: Path, lock: dict[str, Any], base: str) -> None:
         entry["depends"] = [name for name in dependencies if canonicalize_name(name) in packages]
 
 
-def _make_lock_entry(wheel: Path, lock: Mapping[str, Any], address: str) -> dict[str, Any]:
+def _make_lock_entry(wheel: Path, package_lock: Mapping[str, Any], address: str) -> dict[str, Any]:
     """Return the entry for a wheel in Pyodide's lock file.
 
     Requirements for other versions of Python or other systems are left out.
@@ -347,7 +347,7 @@ def _make_lock_entry(wheel: Path, lock: Mapping[str, Any], address: str) -> dict
         metadata_name = next(name for name in names if name.endswith(".dist-info/METADATA"))
         metadata = message_from_bytes(archive.read(metadata_name))
     environment = {
-        "python_version": _python_version(lock),
+        "python_version": _python_version(package_lock),
         "sys_platform": "emscripten",
         "platform_system": "Emscripten",
         "os_name": "posix",
@@ -359,7 +359,7 @@ def _make_lock_entry(wheel: Path, lock: Mapping[str, Any], address: str) -> dict
         if requirement.marker is None or requirement.marker.evaluate(environment):
             dependencies.append(requirement.name)
     name = str(metadata["Name"])
-    pyodide_entry = lock["packages"].get(canonicalize_name(name), {})
+    pyodide_entry = package_lock["packages"].get(canonicalize_name(name), {})
     return {
         "name": name,
         "version": str(metadata["Version"]),

@@ -33,7 +33,7 @@ def write_page(classroom: Classroom, path: Path) -> int:
     people = read_marks(classroom, class_list=class_list).students
     report = find_class_pairs(classroom, class_list)
 
-    def name_of(student: str) -> str:
+    def format_name(student: str) -> str:
         return display_name(people[student]) if student in people else student
 
     environment = Environment(
@@ -41,7 +41,7 @@ def write_page(classroom: Classroom, path: Path) -> int:
     )
     environment.filters["percent"] = _format_percent
     page = environment.get_template("page.html").render(
-        course=classroom.course.title, report=report, name_of=name_of
+        course=classroom.course.title, report=report, format_name=format_name
     )
     write_file(path, page.encode("utf-8", "replace"))
     return len(report.pairs)

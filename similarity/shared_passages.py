@@ -171,14 +171,14 @@ def find_similar_pairs(
     shared_counts.update(code.propose_pairs())
     scores = []
     for i, j in _choose_pairs(shared_counts):
-        word_share, has_similar_words = words.measure(i, j)
-        code_share, has_similar_code = code.measure(i, j)
+        word_share, has_similar_words = words.compare_pair(i, j)
+        code_share, has_similar_code = code.compare_pair(i, j)
         if has_similar_words or has_similar_code:
             passage = _longest_shared_passage(
                 submissions[i].words,
-                words.mark_own_tokens(i),
+                words.find_rare_tokens(i),
                 submissions[j].words,
-                words.mark_own_tokens(j),
+                words.find_rare_tokens(j),
             )
             scores.append(PairScore(i, j, word_share, code_share, passage))
     return sorted(scores, key=lambda score: -score.score)
@@ -320,7 +320,7 @@ class _PassageIndex:
         keys, counts = self._pair_keys[enough].tolist(), self._shared_counts[enough].tolist()
         return {divmod(key, self._count): count for key, count in zip(keys, counts, strict=True)}
 
-    def measure(self, i: int, j: int) -> tuple[float | None, bool]:
+    def compare_pair(self, i: int, j: int) -> tuple[float | None, bool]:
         """Return the share of rare passages that two submissions have in common, and if it is high.
 
         Returns
@@ -329,7 +329,7 @@ class _PassageIndex:
             Share of the passages of the smaller submission that both have in the same order, and
             True if the two are similar. The share is None if one of them has too few passages.
         """
-        first, second = self._rare_sequence(i), self._rare_sequence(j)
+        first, second = self._list_rare_passage_hashes(i), self._list_rare_passage_hashes(j)
         length = min(len(first), len(second))
         if length < self._min_passages:
             return None, False
@@ -337,7 +337,7 @@ class _PassageIndex:
         share = shared_count / length
         return share, shared_count >= self._min_passages and share >= self._min_share
 
-    def mark_own_tokens(self, index: int) -> np.ndarray:
+    def find_rare_tokens(self, index: int) -> np.ndarray:
         """Return a boolean array, (tokens,): True for each token that is in a rare passage."""
         hashes = self._hashes[index]
         mask = np.zeros(len(hashes) + self._length - 1, bool)
@@ -346,7 +346,7 @@ class _PassageIndex:
             mask[rare + offset] = True
         return mask
 
-    def _rare_sequence(self, index: int) -> list[int]:
+    def _list_rare_passage_hashes(self, index: int) -> list[int]:
         """Return hashes of a submission's rare passages, in the order in which they stand there."""
         if index not in self._sequences:
             hashes = self._hashes[index]

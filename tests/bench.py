@@ -34,7 +34,7 @@ from sample_class import perfect, wrong_answer
 
 from autograder import check
 from autograder.authoring.lab import read_labs
-from autograder.core.notebook_cells import cell_grade_id
+from autograder.core.notebook_cells import get_grade_id
 from autograder.grading.grade_submission import release_for_grading
 from autograder.grading.pool import PRELOAD, count_cores
 from autograder.sandbox.webassembly import WebAssembly
@@ -108,7 +108,7 @@ def measure_command(command, **options):
 def different(lab, count, seed=1):
     """Return `count` submissions without an answer in common: right ones, and combined mistakes."""
     chance, right = random.Random(seed), perfect(lab)
-    correct = {cell_grade_id(cell): cell.source for cell in right.cells}
+    correct = {get_grade_id(cell): cell.source for cell in right.cells}
     wrong = {
         e.name: [source for m in e.misconceptions if (source := wrong_answer(e, m))]
         for e in lab.exercises.values()
@@ -116,9 +116,9 @@ def different(lab, count, seed=1):
     for number in range(count):
         notebook = deepcopy(right)
         for cell in notebook.cells:
-            exercise = lab.exercises_by_answer_cell.get(cell_grade_id(cell))
+            exercise = lab.exercises_by_answer_cell.get(get_grade_id(cell))
             if exercise:
-                source = correct[cell_grade_id(cell)]
+                source = correct[get_grade_id(cell)]
                 if number % 3 and chance.random() < 0.4:
                     source = chance.choice(wrong[exercise.name])
                 cell.source = f"# submission {number}\n{rename_variables(source, number)}"
@@ -255,7 +255,7 @@ def bench_grading(lab, counts):
         few = make_class(Path(name), lab, SAMPLE)
         before = [stock(few, lab, equal) for equal in (False, True)]
         rows, alone = [], None
-        guests = [] if WebAssembly.why_unavailable() or lab.needs else [n for n in counts if n <= 320]
+        guests = [] if WebAssembly.explain_unavailability() or lab.needs else [n for n in counts if n <= 320]
         for count, sandbox in [
             *((n, "auto") for n in counts),
             *((n, "webassembly") for n in guests),

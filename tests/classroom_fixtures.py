@@ -33,5 +33,5 @@ def prepared(tmp_path_factory):
 
     classroom_of_lab = Classroom(tmp_path_factory.mktemp("prepared"), COURSE)
     with GradebookWriter(classroom_of_lab) as book:
-        book.enter_labs([lab(LAB)], policy_of(COURSE))
+        book.save_labs([lab(LAB)], policy_of(COURSE))
     return classroom_of_lab.root / "gradebook.db"

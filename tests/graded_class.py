@@ -13,7 +13,7 @@ from our_course import COURSE, lab
 from autograder.authoring.lab import read_labs
 from autograder.core.course import Course
 from autograder.core.files import write_file
-from autograder.core.notebook_cells import cell_grade_id
+from autograder.core.notebook_cells import get_grade_id
 from autograder.core.results import Result, ResultReason, Verdict
 from autograder.gradebook import result_store
 from autograder.gradebook.classroom import Submission
@@ -68,7 +68,7 @@ def row(
 def submission(student, rows, scores=None, notes=(), **mark):
     scores = scores or {r.exercise: r.score for r in rows}
     points = {r.exercise: r.max_score for r in rows}
-    mark |= {"rows": tuple(rows), "notes": tuple(notes)}
+    mark |= {"results": tuple(rows), "notes": tuple(notes)}
     return Mark(student=student, lab=LAB, scores=scores, points=points, **mark)
 
 
@@ -87,14 +87,14 @@ def results(
     rows, answers = [], {}
     for cell in notebook.cells:
         grader = cell.metadata.get("nbgrader", {})
-        exercise = lab(LAB).exercises_by_test_cell.get(cell_grade_id(cell))
+        exercise = lab(LAB).exercises_by_test_cell.get(get_grade_id(cell))
         if cell.cell_type == "markdown" and grader.get("solution"):
             cell.source = answer
         if grader.get("solution"):
-            of = lab(LAB).exercises_by_answer_cell.get(cell_grade_id(cell))
-            answers[of.name if of else cell_grade_id(cell)] = cell.source
+            of = lab(LAB).exercises_by_answer_cell.get(get_grade_id(cell))
+            answers[of.name if of else get_grade_id(cell)] = cell.source
         if grader.get("grade"):
-            name = exercise.name if exercise else cell_grade_id(cell)
+            name = exercise.name if exercise else get_grade_id(cell)
             verdict = Verdict.MANUAL if not exercise else Verdict.WRONG if name in wrong else Verdict.PASS
             bad = verdict is Verdict.WRONG
             points = grader["points"]
@@ -107,7 +107,7 @@ def fill(classroom, of_students, gradebook=None, timestamp=None):
     """Keep these results ({student: Marked}), and write them into a copy of the gradebook."""
     for student, marked in of_students.items():
         submission = Submission(student, LAB, b"", "", timestamp)
-        fingerprint = result_store.submission_fingerprint(submission, lab(LAB), GradingOptions())
+        fingerprint = result_store.fingerprint_submission(submission, lab(LAB), GradingOptions())
         result_store.store_result(classroom, submission, marked, fingerprint)
         (classroom.submitted / student / LAB).mkdir(parents=True, exist_ok=True)
         write_file(classroom.notebook_path(student, LAB), json.dumps(marked.notebook))

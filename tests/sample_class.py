@@ -18,7 +18,7 @@ from autograder.authoring.exercise import Exercise
 from autograder.authoring.lab import Lab, read_lab
 from autograder.authoring.released_notebook import release_notebook
 from autograder.core.course import find_course
-from autograder.core.notebook_cells import cell_grade_id, grade_id
+from autograder.core.notebook_cells import get_grade_id, make_grade_id
 from autograder.values.case_records import Misconception
 
 _FIRST = (
@@ -81,10 +81,10 @@ def perfect(lab: Lab) -> NotebookNode:
     solution = lab.read_solution()
     notebook = deepcopy(release_notebook(solution, lab))
     sources = {
-        cell_grade_id(c): c.source for c in solution.cells if c.metadata.get("nbgrader", {}).get("solution")
+        get_grade_id(c): c.source for c in solution.cells if c.metadata.get("nbgrader", {}).get("solution")
     }
     for cell in notebook.cells:
-        if source := sources.get(cell_grade_id(cell)):
+        if source := sources.get(get_grade_id(cell)):
             cell.source = "\n".join(line for line in source.splitlines() if not _MARK.match(line))
     return notebook
 
@@ -93,7 +93,7 @@ def with_answer(notebook: NotebookNode, exercise: str, source: str) -> NotebookN
     """Return a copy in which an exercise's cell has this source."""
     notebook = deepcopy(notebook)
     for cell in notebook.cells:
-        if cell_grade_id(cell) == grade_id(exercise):
+        if get_grade_id(cell) == make_grade_id(exercise):
             cell.source = source
     return notebook
 
@@ -161,7 +161,7 @@ class _Right(ast.NodeTransformer):
 
 
 def _right_function(exercise: Exercise, name: str) -> str:
-    source = exercise.lab.reference_cells[grade_id(name)]
+    source = exercise.lab.reference_cells[make_grade_id(name)]
     if name == exercise.name:
         return f"{source}\n\n\nright_{name} = {name}  # what is right so far"
     return f"_names = dict(globals())\nexec({source!r}, _names)\nright_{name} = _names[{name!r}]"

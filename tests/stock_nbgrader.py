@@ -17,7 +17,7 @@ from pathlib import Path
 import nbformat
 
 sys.path.insert(0, str(Path(__file__).parent))
-from submissions.suite import HERE, LAB, cell_of, exercises, grade_id, honest
+from submissions.suite import HERE, LAB, cell_of, exercises, honest, make_grade_id
 from submissions.suite import apply as put_cells
 
 BIN = Path(sys.executable).parent
@@ -91,11 +91,11 @@ def source_notebook() -> nbformat.NotebookNode:
 
 def submit(released: nbformat.NotebookNode, attack: str) -> nbformat.NotebookNode:
     """Return the released notebook with right answers, and the attack."""
-    right = {grade_id(cell): cell.source for cell in honest(with_pictures=False).cells}
+    right = {make_grade_id(cell): cell.source for cell in honest(with_pictures=False).cells}
     notebook = nbformat.from_dict(released)
     for cell in notebook.cells:
         if cell.metadata["nbgrader"]["solution"]:
-            cell.source = right[grade_id(cell)]
+            cell.source = right[make_grade_id(cell)]
     path = HERE / f"{attack}.py"
     if path.exists():
         put_cells(notebook, path)

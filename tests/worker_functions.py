@@ -3,11 +3,11 @@
 import os
 import time
 
-from autograder.grading.worker import limited_stage
+from autograder.grading.worker import time_limited_stage
 
 
 def sleep_with_a_stage(name, seconds):
-    with limited_stage("Reading it", 0.5):
+    with time_limited_stage("Reading it", 0.5):
         time.sleep(seconds)
     return name
 
@@ -17,7 +17,7 @@ def grow(megabytes):
 
 
 def grow_in_stage(megabytes):
-    with limited_stage("Reading it", 20):
+    with time_limited_stage("Reading it", 20):
         return grow(megabytes)
 
 
@@ -43,13 +43,13 @@ def die_or_not(number):
 
 
 def fail_in_stage():
-    with limited_stage("Reading it", 20):
+    with time_limited_stage("Reading it", 20):
         raise KeyError("x")
 
 
 def fail_and_go_on():
     try:
-        with limited_stage("Reading it", 0.2):
+        with time_limited_stage("Reading it", 0.2):
             raise KeyError("x")
     except KeyError:
         time.sleep(0.6)

@@ -21,15 +21,15 @@ from autograder.authoring.lab import Lab
 from autograder.authoring.released_notebook import BuildError, release_notebook
 from autograder.authoring.stability import find_processor_dependent_results
 from autograder.authoring.verify import find_definition_mistakes
-from autograder.core.course import LAB_INDEX, Course
-from autograder.core.errors import INSTALL_ALL, format_count, join_words
+from autograder.core.course import LAB_FILE, Course
+from autograder.core.errors import INSTALL_ADVICE, format_count, join_words
 from autograder.core.files import write_file
 from autograder.core.notebook_cells import (
     NOTEBOOK_METADATA,
-    cell_grade_id,
-    grade_id,
-    grade_id_of_test,
+    get_grade_id,
+    make_grade_id,
     make_nbgrader_metadata,
+    make_test_grade_id,
 )
 from autograder.student import answer_key
 from autograder.student.reuse import make_grading_environment
@@ -108,14 +108,14 @@ def build_pages(course: Course, *, check: bool = False) -> list[str]:
             raise BuildError(f"The page {name} cannot be read: {error.strerror}.") from None
         cell = nbformat.v4.new_markdown_cell(text.strip(), id=Path(name).stem)
         metadata = nbformat.from_dict(NOTEBOOK_METADATA)
-        content = _dump(nbformat.v4.new_notebook(cells=[cell], metadata=metadata))
-        path = course.page_notebook(name)
+        content = _format_notebook_file(nbformat.v4.new_notebook(cells=[cell], metadata=metadata))
+        path = course.page_notebook_path(name)
         drift += _update_outdated_file(path, content, f"the page {name}", course, check)
     return drift
 
 
 def _build_lab(lab: Lab, check_only: bool, execute: bool, refresh_outputs: bool) -> list[str]:
-    saved_text = lab.solution.read_text("utf-8")
+    saved_text = lab.solution_path.read_text("utf-8")
     notebook = normalize_notebook(nbformat.reads(saved_text, as_version=4), lab)
     weaknesses = find_definition_mistakes(lab)
     if weaknesses:
@@ -127,13 +127,13 @@ def _build_lab(lab: Lab, check_only: bool, execute: bool, refresh_outputs: bool)
             raise BuildError("\n".join(unstable_results))
     drift = _update_answer_key(lab, key_files, check_only)
 
-    text = _dump(notebook)
+    text = _format_notebook_file(notebook)
     if execute:
         text = _dump_with_new_outputs(notebook, lab, refresh_outputs)
     drift += _update_outdated_file(
-        lab.solution, text, "order, points or saved outputs", lab.course, check_only
+        lab.solution_path, text, "order, points or saved outputs", lab.course, check_only
     )
-    release_text = _dump(release_notebook(nbformat.reads(text, as_version=4), lab))
+    release_text = _format_notebook_file(release_notebook(nbformat.reads(text, as_version=4), lab))
     source = "the solution with its answers cut out"
     return drift + _update_outdated_file(lab.release_path, release_text, source, lab.course, check_only)
 
@@ -150,9 +150,9 @@ def _dump_with_new_outputs(notebook: NotebookNode, lab: Lab, refresh_all: bool) 
     """
     new_notebook = run_notebook(notebook, lab.course.root)
     if refresh_all:
-        return _dump(new_notebook)
-    saved_text = _dump(notebook)
-    new_text = _dump(restore_measurements(new_notebook, notebook))
+        return _format_notebook_file(new_notebook)
+    saved_text = _format_notebook_file(notebook)
+    new_text = _format_notebook_file(restore_measurements(new_notebook, notebook))
     if _remove_pictures(new_text) == _remove_pictures(saved_text):
         return saved_text
     return new_text
@@ -190,7 +190,7 @@ def normalize_notebook(notebook: NotebookNode, lab: Lab) -> NotebookNode:
     _update_points_in_text(notebook, lab)
     _require_results_hidden_until_guessed(notebook, lab)
     for name in lab.exercises:
-        for required_id in (grade_id(name), grade_id_of_test(name)):
+        for required_id in (make_grade_id(name), make_test_grade_id(name)):
             if required_id not in grade_ids:
                 problem = f"no cell has the grade_id {required_id!r}"
                 raise BuildError(f"{lab.name}: {problem}; {name} needs it.")
@@ -218,7 +218,7 @@ def _normalize_nbgrader_cell(cell: NotebookNode, lab: Lab, seen_grade_ids: set[s
             raise BuildError(f"{lab.name}: the cell {name!r} must read check({exercise.name}).")
         metadata["points"] = exercise.points
     elif metadata.get("grade") and cell.cell_type == "code" and not metadata.get("solution"):
-        test_ids = join_words([grade_id_of_test(exercise) for exercise in lab.exercises])
+        test_ids = join_words([make_test_grade_id(exercise) for exercise in lab.exercises])
         problem = f"the cell {name!r} tests no exercise"
         raise BuildError(f"{lab.name}: {problem}; the test cells are {test_ids}.")
 
@@ -249,7 +249,7 @@ def _update_points_in_text(notebook: NotebookNode, lab: Lab) -> None:
 
     total = format_count(sum(lab.manual_questions.values()), "point")
     for cell in reversed(notebook.cells):
-        name = cell_grade_id(cell)
+        name = get_grade_id(cell)
         if name in lab.manual_questions:
             question_points[:] = [lab.manual_questions[name]]
         elif cell.cell_type == "markdown":
@@ -323,11 +323,11 @@ def run_notebook(notebook: NotebookNode, course: Path) -> NotebookNode:
             resources={"metadata": {"path": folder}},
         )
         try:
-            client.execute(env=kernel_environment(course))
+            client.execute(env=make_kernel_environment(course))
         except NoSuchKernel:
             raise BuildError(
                 "Building runs the notebooks, which needs ipykernel, and that is not installed: "
-                f"{INSTALL_ALL}"
+                f"{INSTALL_ADVICE}"
             ) from None
         except CellExecutionError as error:
             cell = next(cell for cell in notebook.cells if _has_error_output(cell))
@@ -359,7 +359,7 @@ def restore_measurements(new_notebook: NotebookNode, saved_notebook: NotebookNod
     return new_notebook
 
 
-def kernel_environment(course: Path) -> dict[str, str]:
+def make_kernel_environment(course: Path) -> dict[str, str]:
     """Return the environment variables for running a course's notebook outside the course's folder.
 
     COURSE_BUILD tells the course's library that outputs must be the same on every machine. Linear
@@ -407,7 +407,7 @@ def _update_answer_key(lab: Lab, contents: Mapping[str, Any], check_only: bool) 
     list of str
         A text for each file that is, or was, out of date.
     """
-    folder = lab.course.answers_folder(lab.name)
+    folder = lab.course.answer_key_folder(lab.name)
     source = "what the lab's exercises say"
     drift = []
     for name, content in contents.items():
@@ -437,7 +437,7 @@ def _encode_answer_key_files(lab: Lab) -> dict[str, Any]:
         facts["call_seconds"] = lab.limits["call_seconds"]
     exercises = list(lab.exercises.values())
     contents: dict[str, Any] = {
-        LAB_INDEX: answer_key.encode_lab_index(lab.name, facts, exercises, lab.manual_questions)
+        LAB_FILE: answer_key.encode_lab_index(lab.name, facts, exercises, lab.manual_questions)
     }
     for exercise in exercises:
         contents[f"{exercise.name}.key"] = answer_key.encode_key(exercise)
@@ -447,7 +447,7 @@ def _encode_answer_key_files(lab: Lab) -> dict[str, Any]:
     return contents
 
 
-def _dump(notebook: NotebookNode) -> str:
+def _format_notebook_file(notebook: NotebookNode) -> str:
     return nbformat.writes(notebook, version=4).rstrip("\n") + "\n"
 
 

@@ -12,7 +12,7 @@ from string import Template
 import autograder
 from autograder.authoring import distribution
 from autograder.authoring.lab import read_labs
-from autograder.core.course import COURSE_FILE, Course, private_folders
+from autograder.core.course import COURSE_FILE, Course, list_private_folders
 from autograder.core.errors import AutograderError, join_words
 from autograder.core.files import write_file
 from autograder.student import STUDENT_PACKAGES
@@ -124,21 +124,21 @@ def _list_files_for_students(course: Course) -> Iterator[Path]:
     for package in course.library:
         yield from sorted((root / package).rglob("*.py"))
     for lab in course.labs:
-        yield course.released_notebook(lab)
-        yield from sorted(course.answers_folder(lab).iterdir())
+        yield course.released_notebook_path(lab)
+        yield from sorted(course.answer_key_folder(lab).iterdir())
     for page in course.pages:
-        yield course.page_notebook(page)
+        yield course.page_notebook_path(page)
     yield from distribution.list_data_files(course)
 
 
 def _require_public_path(course: Course, path: Path) -> Path:
     """Return `path` unchanged if students may have the file; otherwise raise BundleError."""
     target, root = path.resolve(), course.root.resolve()
-    public_paths = [course.page_notebook(name).resolve() for name in course.pages]
+    public_paths = [course.page_notebook_path(name).resolve() for name in course.pages]
     for lab in course.labs:
-        public_paths.append(course.released_notebook(lab).resolve())
-        public_paths.append(course.answers_folder(lab).resolve())
-    is_private = _lies_in(target, private_folders(root)) and not _lies_in(target, public_paths)
+        public_paths.append(course.released_notebook_path(lab).resolve())
+        public_paths.append(course.answer_key_folder(lab).resolve())
+    is_private = _lies_in(target, list_private_folders(root)) and not _lies_in(target, public_paths)
     if ".." in path.parts or is_private:
         raise BundleError(f"{path} is not for students: take it out of {COURSE_FILE}.")
     parts = [(root / part).resolve() for part in ("", *course.library, *course.data)]

@@ -13,8 +13,8 @@ import numpy as np
 
 from autograder.values.case_records import DeferredCall, Inputs, Value, copy_with_layout
 from autograder.values.value_types import (
-    argument_to_value,
-    arrays_in,
+    convert_argument,
+    find_arrays,
     map_arrays,
     map_inputs,
     short_repr,
@@ -49,7 +49,7 @@ class Domain:
     dtypes: Sequence[str]
     layouts: bool
     draw: Callable[..., Inputs]
-    steady: bool = False
+    has_fixed_shapes: bool = False
 
     def argument_names(self) -> set[str]:
         """Return the names of `draw`'s arguments, except for the random generator."""
@@ -71,12 +71,12 @@ class Domain:
         -------
         list of (label, inputs, edge)
         """
-        if self.steady and not corners:
-            return replace(self, steady=False).edge_cases(rng)
+        if self.has_fixed_shapes and not corners:
+            return replace(self, has_fixed_shapes=False).edge_cases(rng)
         cases: list[EdgeCase] = []
         for label, name, value in self._list_edges():
             inputs = self._draw_usual_inputs_except(rng, **{name: value})
-            cases.append((label, inputs, (name, argument_to_value(value))))
+            cases.append((label, inputs, (name, convert_argument(value))))
         cases += self._draw_noncontiguous_cases(rng)
         if corners:
             cases += self._draw_corner_cases(rng)
@@ -97,7 +97,7 @@ class Domain:
             return
         for layout, label in _LAYOUTS.items():
             inputs = self._draw_usual_inputs_except(rng, **extremes)
-            arrays = arrays_in((*inputs.args, *inputs.kwargs.values()))
+            arrays = find_arrays((*inputs.args, *inputs.kwargs.values()))
             # Only an array of two or more axes can be in column-major instead of row-major order. A
             # scalar has only one layout in memory. So draw test cases of a layout only if an array
             # can have it.
@@ -177,7 +177,7 @@ class Domain:
         The drawn sizes are appended to `taken`.
         """
         sizes: dict[str, Any] = {}
-        generator = np.random.default_rng(0) if self.steady else rng
+        generator = np.random.default_rng(0) if self.has_fixed_shapes else rng
         for name, (low, high) in self.sizes.items():
             start = max(low, USUAL_SIZES[0])
             stop = min(high, max(USUAL_SIZES[1], start) + len(self.sizes) - 1)
@@ -192,7 +192,7 @@ class Domain:
 
 def _format_flag(value: Value) -> Value:
     if callable(value) or isinstance(value, DeferredCall):
-        return short_repr(argument_to_value(value))
+        return short_repr(convert_argument(value))
     return value
 
 

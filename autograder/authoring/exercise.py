@@ -33,8 +33,8 @@ import numpy as np
 
 from autograder.authoring.domain import Domain, Sizes
 from autograder.core.errors import AutograderError, join_words
-from autograder.judging.call_answer import call_student_function, list_parameter_names
-from autograder.judging.compare import first_difference
+from autograder.judging.compare import compare_answer
+from autograder.judging.student_calls import call_student_function, list_parameter_names
 from autograder.values.case_records import (
     Answer,
     ComparisonRules,
@@ -46,15 +46,15 @@ from autograder.values.case_records import (
     Question,
     Value,
 )
-from autograder.values.deferred_calls import Recorder
-from autograder.values.structural_mistakes import STRUCTURAL
+from autograder.values.deferred_calls import ResultPlaceholder
+from autograder.values.structural_mistakes import MISTAKES
 from autograder.values.value_types import (
     EncodingError,
     UnsupportedValue,
-    argument_to_value,
+    convert_argument,
     map_inputs,
 )
-from autograder.values.wording import format_megabytes, with_article
+from autograder.values.wording import add_article, format_megabytes
 
 if TYPE_CHECKING:
     from autograder.authoring.lab import Lab
@@ -68,7 +68,7 @@ DrawnCase = tuple[str, Inputs, tuple[str, Value] | None]
 
 
 _RESULT_HINT = (
-    " Say what is asked of it, as in `inputs(…).then(result(2.0))`, or of a figure "
+    " Say what is asked of it, as in `inputs(…).query(result(2.0))`, or of a figure "
     '`call="figure"`: docs/kinds-of-answers.md shows how.'
 )
 
@@ -194,7 +194,7 @@ class Exercise:
         dtypes: Sequence[str] = (),
         layouts: bool = True,
         proposed: bool = False,
-        steady: bool = False,
+        has_fixed_shapes: bool = False,
     ) -> Callable[[F], F]:
         """Decorate the function that draws random valid inputs, such as arrays of any length.
 
@@ -219,7 +219,7 @@ class Exercise:
         proposed : bool
             Run only the reference in this domain, and no student's function. Set it until a person
             has checked that all right answers give the same results in the domain.
-        steady : bool
+        has_fixed_shapes : bool
             Use the same shapes in every draw of the hidden cases. This is faster for a library,
             such as JAX, that compiles a function for each shape.
 
@@ -239,7 +239,7 @@ class Exercise:
                 tuple(dtypes),
                 layouts,
                 self._wrap_draw_with_checks(draw, "the domain"),
-                steady,
+                has_fixed_shapes,
             )
             if proposed:
                 self.proposed_domain = domain
@@ -264,7 +264,7 @@ class Exercise:
         memory: int | None = None,
         hidden: bool = False,
         raises: type[Exception] | None = None,
-        saying: str = "",
+        error_text: str = "",
         part: str = "",
     ) -> Callable[[F], F]:
         """Decorate a function that draws the inputs of a test case.
@@ -281,7 +281,7 @@ class Exercise:
             Use the case only for grading. Students do not see it.
         raises : type of Exception, optional
             Error that the student's function must raise instead of returning a result.
-        saying : str
+        error_text : str
             Text that the error's message must contain.
         part : str
             Name of the part of the exercise (see `parts`) to which the case belongs.
@@ -299,7 +299,7 @@ class Exercise:
         if self._part_names.setdefault(label, part) != part:
             raise ExerciseError(f"{self.name}: two cases {label!r} belong to different parts. Rename one.")
         if raises is not None:
-            self._expected_errors[label] = ExpectedError(raises.__name__, saying)
+            self._expected_errors[label] = ExpectedError(raises.__name__, error_text)
 
         def register(draw: F) -> F:
             checked_draw = self._wrap_draw_with_checks(draw, f"the case {label!r}")
@@ -325,23 +325,23 @@ class Exercise:
         def draw_checked_inputs(*args: Any, **kwargs: Any) -> Inputs:
             inputs = draw(*args, **kwargs)
             if not isinstance(inputs, Inputs):
-                returned_type = with_article(type(inputs).__name__)
+                returned_type = add_article(type(inputs).__name__)
                 raise ExerciseError(
                     f"{self.name}: {owner} must return `inputs(…)`, but returns {returned_type}."
                 )
             call = self.rules.call
             if inputs.result_queries and call in ("in place", "figure"):
                 raise ExerciseError(
-                    f'{self.name}: with call="{call}" no result is asked: take `.then(…)` out.'
+                    f'{self.name}: with call="{call}" no result is asked: take `.query(…)` out.'
                 )
             queries = inputs.result_queries
-            if not all(isinstance(query, (Recorder, DeferredCall)) for query in queries):
+            if not all(isinstance(query, (ResultPlaceholder, DeferredCall)) for query in queries):
                 raise ExerciseError(
-                    f"{self.name}: in {owner} `.then(…)` is to hold what is asked of `result`, "
+                    f"{self.name}: in {owner} `.query(…)` is to hold what is asked of `result`, "
                     "as `result(2.0)`."
                 )
             try:
-                return map_inputs(inputs, argument_to_value)
+                return map_inputs(inputs, convert_argument)
             except (EncodingError, UnsupportedValue) as error:
                 raise ExerciseError(
                     f"{self.name}: {owner} has an argument that cannot be given to an answer: "
@@ -387,7 +387,7 @@ class Exercise:
         name = self.name
         raise ExerciseError(f"`{name}` is the exercise; its function is `{name}.reference`.")
 
-    def both(self, first: Callable, second: Callable) -> Callable[[F], F]:
+    def combined_misconception(self, first: Callable, second: Callable) -> Callable[[F], F]:
         """Decorate a wrong implementation that shows two of the misconceptions at once.
 
         It is registered as a misconception with the name "first + second". Its explanation joins
@@ -424,21 +424,21 @@ class Exercise:
         """Decorate a wrong implementation with a general mistake, such as a missing `return`.
 
         Its name with hyphens must be the name of a mistake in
-        `autograder.values.structural_mistakes.STRUCTURAL`, which also has the mistake's explanation
+        `autograder.values.structural_mistakes.MISTAKES`, which also has the mistake's explanation
         and hint.
 
         Raises
         ------
         ExerciseError
-            If `STRUCTURAL` has no mistake of this name.
+            If `MISTAKES` has no mistake of this name.
         """
         name = _hyphenated_name(function)
-        if name not in STRUCTURAL:
+        if name not in MISTAKES:
             raise ExerciseError(
                 f"{self.name}: no structural mistake is called {name!r}; "
-                f"the structural mistakes are {join_words(STRUCTURAL)}."
+                f"the structural mistakes are {join_words(MISTAKES)}."
             )
-        return self._add_misconception(name, *STRUCTURAL[name], function)
+        return self._add_misconception(name, *MISTAKES[name], function)
 
     def variant(self, function: F) -> F:
         """Decorate a correct implementation that differs from the solution, to test that it passes.
@@ -625,7 +625,7 @@ class Exercise:
             return answer.printed
         expected_error = self._expected_errors.get(label)
         if expected_error:
-            difference = first_difference(expected_error, answer, self.rules)
+            difference = compare_answer(expected_error, answer, self.rules)
             if difference:
                 raise ExerciseError(
                     f"The reference for {self.name} does not raise as its case {label!r} says. "
@@ -650,11 +650,11 @@ class Exercise:
             raise ExerciseError(f"The reference for {self.name} {outcome} {case}.")
         if answer.value is None and answer.type != "NoneType":
             hint = "" if answer.type.startswith("ndarray") else _RESULT_HINT
-            outcome = f"returns {with_article(answer.type)}"
+            outcome = f"returns {add_article(answer.type)}"
             raise ExerciseError(f"The reference for {self.name} {outcome} {case}.{hint}")
         count = len(inputs.result_queries)
         if count and (answer.value is None or len(answer.value) < count):
-            difference = first_difference((None,) * count, answer, self.rules, inputs)
+            difference = compare_answer((None,) * count, answer, self.rules, inputs)
             problem = difference and difference.observation
             raise ExerciseError(f"The reference for {self.name}, {case}: {problem}")
 

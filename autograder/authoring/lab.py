@@ -32,10 +32,10 @@ from autograder.core.course import Course, read_course, read_toml
 from autograder.core.errors import AutograderError, join_words
 from autograder.core.import_guard import find_imports
 from autograder.core.notebook_cells import (
-    cell_grade_id,
-    grade_id,
-    grade_id_of_test,
-    nbgrader_metadata,
+    get_grade_id,
+    get_nbgrader_metadata,
+    make_grade_id,
+    make_test_grade_id,
 )
 from autograder.values.value_types import import_function
 
@@ -110,18 +110,18 @@ class Lab:
         return self.course.labs.index(self.name) + 1
 
     @property
-    def solution(self) -> Path:
+    def solution_path(self) -> Path:
         """Path of the solution notebook."""
-        return self.course.solution_notebook(self.name)
+        return self.course.solution_notebook_path(self.name)
 
     @property
     def release_path(self) -> Path:
         """Path of the students' notebook."""
-        return self.course.released_notebook(self.name)
+        return self.course.released_notebook_path(self.name)
 
     def read_solution(self) -> NotebookNode:
         """Return the solution notebook as it is saved."""
-        return nbformat.read(self.solution, as_version=4)
+        return nbformat.read(self.solution_path, as_version=4)
 
     @cached_property
     def cells(self) -> list[NotebookNode]:
@@ -144,7 +144,7 @@ class Lab:
             match = _SCHEME.search(cell.source)
             if match:
                 scheme = match[1].strip()
-            name = cell_grade_id(cell)
+            name = get_grade_id(cell)
             if scheme and name in self.manual_questions:
                 schemes[name] = scheme
                 scheme = ""
@@ -161,17 +161,17 @@ class Lab:
             an exercise of another lab.
         """
         by_file = {exercise.name: exercise for exercise in self._import_exercises()}
-        names_by_test = {grade_id_of_test(name): name for name in by_file}
+        names_by_test = {make_test_grade_id(name): name for name in by_file}
         exercises: dict[str, Exercise] = {}
         for cell in self.cells:
-            name = names_by_test.get(cell_grade_id(cell))
+            name = names_by_test.get(get_grade_id(cell))
             if name:
                 exercises[name] = by_file[name]
         for name in by_file:
             if name not in exercises:
                 raise LabError(
                     f"{self.name}: {name}.py defines an exercise, but no cell of the notebook has "
-                    f"the grade_id {grade_id_of_test(name)!r}."
+                    f"the grade_id {make_test_grade_id(name)!r}."
                 )
         for exercise in exercises.values():
             exercise.lab = self
@@ -225,12 +225,12 @@ class Lab:
     @cached_property
     def exercises_by_test_cell(self) -> dict[str, Exercise]:
         """Exercises by the grade_id (nbgrader's name) of their test cell."""
-        return {grade_id_of_test(name): exercise for name, exercise in self.exercises.items()}
+        return {make_test_grade_id(name): exercise for name, exercise in self.exercises.items()}
 
     @cached_property
     def exercises_by_answer_cell(self) -> dict[str, Exercise]:
         """Exercises by the grade_id (nbgrader's name) of their answer cell."""
-        return {grade_id(name): exercise for name, exercise in self.exercises.items()}
+        return {make_grade_id(name): exercise for name, exercise in self.exercises.items()}
 
     def find_item_of_cell(self, grade_id: str) -> str:
         """Return the name of the exercise or question to which a notebook cell belongs.
@@ -255,7 +255,7 @@ class Lab:
     def manual_questions(self) -> dict[str, float]:
         """Maximum points of manually graded questions, by nbgrader's name of the answer cell."""
         points = {}
-        for metadata in map(nbgrader_metadata, self.cells):
+        for metadata in map(get_nbgrader_metadata, self.cells):
             if metadata.get("grade") and metadata.get("solution"):
                 points[metadata["grade_id"]] = metadata["points"]
         return points
@@ -349,8 +349,8 @@ def _read_cached_lab(root: Path, name: str) -> Lab:
     consequence = f"but course.toml lists the lab {name!r}"
     required = ("title", "minutes", "difficulty")
     entries = read_toml(path, _ENTRIES, LabError, required=required, consequence=consequence)
-    if not course.solution_notebook(name).is_file():
-        raise LabError(f"There is no solution notebook {course.solution_notebook(name)}.")
+    if not course.solution_notebook_path(name).is_file():
+        raise LabError(f"There is no solution notebook {course.solution_notebook_path(name)}.")
     needs = entries.get("needs")
     if needs:
         try:
@@ -397,7 +397,7 @@ def labs_by_grade_id(labs: Mapping[str, Lab]) -> dict[str, str]:
     lab_names: dict[str, list[str]] = {}
     for lab in labs.values():
         for cell in lab.cells:
-            name = cell_grade_id(cell)
+            name = get_grade_id(cell)
             if name:
                 lab_names.setdefault(name, []).append(lab.name)
     return {name: owners[0] for name, owners in lab_names.items() if len(owners) == 1}

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from nbformat import NotebookNode
 
 from autograder.core.errors import AutograderError
-from autograder.core.notebook_cells import nbgrader_metadata
+from autograder.core.notebook_cells import get_nbgrader_metadata
 
 
 def find_reference_cells(cells: Iterable[NotebookNode]) -> dict[str, str]:
@@ -19,7 +19,7 @@ def find_reference_cells(cells: Iterable[NotebookNode]) -> dict[str, str]:
     """
     sources = {}
     for cell in cells:
-        metadata = nbgrader_metadata(cell)
+        metadata = get_nbgrader_metadata(cell)
         is_setup = "setup" in cell.metadata.get("tags", [])
         if cell.cell_type == "code" and (is_setup or metadata.get("solution", False)):
             sources[metadata.get("grade_id", cell.get("id", "cell"))] = cell.source

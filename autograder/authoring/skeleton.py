@@ -18,7 +18,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from autograder.core.course import COURSE_FILE, Course, read_course
 from autograder.core.errors import UsageError, join_words
 from autograder.core.files import write_file
-from autograder.core.notebook_cells import grade_id, make_nbgrader_metadata
+from autograder.core.notebook_cells import make_grade_id, make_nbgrader_metadata
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _FIRST_LAB = "first-steps"  # the lab of a new course
@@ -121,7 +121,8 @@ def write_exercise(course: Course, lab: str, name: str) -> Path:
     place = len(notebook.cells)
     if notebook.cells and notebook.cells[-1].source.startswith("progress("):
         place -= 1
-    cells = _parse_cells(_fill_template("lab/exercise_cells.txt", exercise=name, id=grade_id(name)))
+    cells_text = _fill_template("lab/exercise_cells.txt", exercise=name, id=make_grade_id(name))
+    cells = _parse_cells(cells_text)
     ids = {cell.get("id") for cell in notebook.cells}
     for cell in cells:
         if cell.id in ids:
@@ -231,12 +232,12 @@ def _make_solution_notebook(exercises: Sequence[str], template_values: Mapping[s
     """Return the solution notebook of a new lab from its templates."""
     parts = []
     for name in exercises:
-        part = _fill_template("lab/exercise_cells.txt", exercise=name, id=grade_id(name))
+        part = _fill_template("lab/exercise_cells.txt", exercise=name, id=make_grade_id(name))
         parts.append(part.strip("\n"))
     text = _fill_template(
         "lab/notebook.txt",
         exercise_cells="\n".join(parts) + "\n",
-        id=grade_id(exercises[0]),
+        id=make_grade_id(exercises[0]),
         **template_values,
     )
     return new_notebook(cells=_parse_cells(text))

@@ -35,7 +35,7 @@ from autograder.values.case_records import (
     Question,
     Value,
     copy_with_layout,
-    memory_layout,
+    find_memory_layout,
 )
 from autograder.values.value_types import map_inputs, values_agree
 
@@ -63,7 +63,7 @@ def find_processor_dependent_results(lab: Lab, key_files: Mapping[str, Any]) -> 
             if name.endswith(".key"):
                 Path(folder, name).write_bytes(content)
         command = [sys.executable, "-m", __name__, str(lab.course.root), lab.name, folder]
-        environment = {**make_grading_environment(lab.course.root), **other_processor()}
+        environment = {**make_grading_environment(lab.course.root), **emulate_other_processor()}
         process = subprocess.run(
             command, env=environment, capture_output=True, text=True, encoding="utf-8", errors="replace"
         )
@@ -77,7 +77,7 @@ def find_processor_dependent_results(lab: Lab, key_files: Mapping[str, Any]) -> 
         return json.loads(results.read_text("utf-8"))
 
 
-def other_processor() -> dict[str, str]:
+def emulate_other_processor() -> dict[str, str]:
     """Return environment variables that make NumPy compute as on another processor.
 
     OpenBLAS uses the code for a processor of 2008 (or, if this one is as old, for one of 2013) and
@@ -157,7 +157,7 @@ def perturb_last_digits(value: Value) -> Value:
     if type(value) is float:
         return float(_perturb_array(np.array(value)))
     if isinstance(value, np.ndarray) and value.dtype == np.float64:
-        return copy_with_layout(_perturb_array(value), memory_layout(value))
+        return copy_with_layout(_perturb_array(value), find_memory_layout(value))
     if type(value) in (list, tuple):
         return type(value)(map(perturb_last_digits, value))
     if type(value) is dict:

@@ -14,13 +14,13 @@ from autograder.authoring.exercise import Exercise, ExerciseError
 from autograder.authoring.lab import Lab
 from autograder.authoring.python_names import find_external_names
 from autograder.core.errors import join_words
-from autograder.core.notebook_cells import cell_grade_id
+from autograder.core.notebook_cells import get_grade_id
 from autograder.core.results import Verdict
-from autograder.judging.call_answer import call_student_function, pack_result
-from autograder.judging.compare import first_difference
+from autograder.judging.compare import compare_answer
 from autograder.judging.error_messages import classify_error
 from autograder.judging.function_tests import COMPARED_VARIABLES, TEST_ARGUMENT, zero_recorded_values
 from autograder.judging.judge import Finding, judge
+from autograder.judging.student_calls import call_student_function, pack_result
 from autograder.values.case_records import (
     Answer,
     ComparisonRules,
@@ -31,7 +31,7 @@ from autograder.values.case_records import (
     Value,
 )
 from autograder.values.encoding import encode, pack_inputs
-from autograder.values.value_types import arrays_in, blank_like
+from autograder.values.value_types import blank_like, find_arrays
 
 
 def find_definition_mistakes(lab: Lab) -> list[str]:
@@ -60,7 +60,7 @@ def _find_exercise_weaknesses(exercise: Exercise) -> Iterator[str]:
                 "a function of the course's library is expected."
             )
             break
-    for description, answers in _make_thoughtless_answers(questions, exercise.rules):
+    for description, answers in _make_trivial_answers(questions, exercise.rules):
         if _are_all_answers_right(questions, answers, exercise.rules):
             yield (
                 f"{owner}: {description} is right in every case; add one in which it is not. What "
@@ -77,7 +77,7 @@ def _find_exercise_weaknesses(exercise: Exercise) -> Iterator[str]:
     if exercise.rules.compare:
         variants.insert(0, exercise.reference)
     for variant in variants:
-        finding = judge_answers(exercise, questions, answer_questions(variant, exercise, questions))
+        finding = judge_answers(exercise, questions, call_on_cases(variant, exercise, questions))
         if finding.verdict is not Verdict.PASS:
             name = getattr(variant, "__name__", exercise.name)
             yield f"{owner}: the right answer {name!r} is refused. {finding.message}"
@@ -121,16 +121,16 @@ def _holds_nan(value: Value) -> bool:
         return bool(np.isnan(value))
     if isinstance(value, list | tuple):
         return any(_holds_nan(item) for item in value)
-    return any(array.dtype.kind in "fc" and np.isnan(array).any() for array in arrays_in(value))
+    return any(array.dtype.kind in "fc" and np.isnan(array).any() for array in find_arrays(value))
 
 
 def _widens_dtype(question: Question) -> bool:
     """Return True if all floating-point arguments are narrow arrays, and an expected array is float64."""
-    arguments = arrays_in([*question.inputs.args, *question.inputs.kwargs.values()])
+    arguments = find_arrays([*question.inputs.args, *question.inputs.kwargs.values()])
     widths = {array.dtype.itemsize for array in arguments if array.dtype.kind == "f"}
     if not widths or max(widths) >= 8 or isinstance(question.expected, ExpectedError):
         return False
-    return any(array.dtype == np.float64 for array in arrays_in(question.expected))
+    return any(array.dtype == np.float64 for array in find_arrays(question.expected))
 
 
 def _are_all_answers_right(
@@ -139,7 +139,7 @@ def _are_all_answers_right(
     rules: ComparisonRules,
 ) -> bool:
     for question, answer in zip(questions, answers, strict=True):
-        if first_difference(question.expected, answer, rules, question.inputs):
+        if compare_answer(question.expected, answer, rules, question.inputs):
             return False
     return True
 
@@ -214,7 +214,7 @@ def _find_problem_with_raised_errors(
     return ""
 
 
-def _make_thoughtless_answers(
+def _make_trivial_answers(
     questions: Sequence[Question], rules: ComparisonRules
 ) -> Iterator[tuple[str, list[Answer]]]:
     """Yield functions' results that take no thought, such as zeros, to test that they do not pass.
@@ -271,7 +271,7 @@ def _make_answers(values: Iterable[Value]) -> list[Answer]:
     return [Answer(value, type_name) for type_name, value in map(pack_result, values)]
 
 
-def find_doubts(lab: Lab) -> list[str]:
+def find_definition_warnings(lab: Lab) -> list[str]:
     """Return sentences on what the lab's author should check again.
 
     An exercise may have a domain that is only proposed, or test cases that students see only: then
@@ -297,7 +297,7 @@ def find_doubts(lab: Lab) -> list[str]:
 def _find_unguarded_cells(lab: Lab) -> Iterator[str]:
     """Yield a sentence for each notebook cell that uses an answer without `if ready(…):`."""
     for cell in lab.cells:
-        if cell.cell_type != "code" or cell_grade_id(cell):
+        if cell.cell_type != "code" or get_grade_id(cell):
             continue
         names = find_external_names(cell.source)
         used_exercises = [name for name in lab.exercises if name in names]
@@ -333,7 +333,7 @@ def _encode_arguments(inputs: Inputs) -> bytes:
     return _encode_inputs(replace(inputs, kwargs=kwargs))
 
 
-def answer_questions(
+def call_on_cases(
     function: Callable,
     exercise: Exercise,
     questions: Sequence[Question],

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import click
 
-from autograder.core.errors import INSTALL_ALL, AutograderError, make_printable
+from autograder.core.errors import INSTALL_ADVICE, AutograderError, make_printable
 from autograder.core.files import is_disk_error
 
 # Name of the entry points by which other Python packages can add commands to `autograder`.
@@ -80,7 +80,7 @@ class CommandGroup(click.Group):
                 ) from None
             package = module.split(".")[0]
             if package in _list_optional_packages():
-                _exit_with_error(f"This needs {package}, which is not installed: {INSTALL_ALL}")
+                _exit_with_error(f"This needs {package}, which is not installed: {INSTALL_ADVICE}")
             raise
 
 

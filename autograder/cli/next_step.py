@@ -98,7 +98,7 @@ def _count_ungraded(classroom: Classroom, submissions: list[tuple[str, str]]) ->
     results = result_store.load_all_results(classroom)
     count = 0
     for student, lab in submissions:
-        result, data = results.get((student, lab)), classroom.read_submission(student, lab).data
+        result, data = results.get((student, lab)), classroom.read_submission(student, lab).content
         if result is None or (data is not None and result.file_hash != hashlib.sha256(data).hexdigest()):
             count += 1
     return count

@@ -21,8 +21,8 @@ from autograder.core.errors import AutograderError, UsageError, join_words
 COURSE_FILE = "course.toml"
 COURSE_VARIABLE = "AUTOGRADER_COURSE"  # environment variable with the path of the course's folder
 CLASSROOM_VARIABLE = "AUTOGRADER_CLASSROOM"  # the same for the folder of a class
-LAB_INDEX = "lab.json"  # file in a lab's answer key that describes the lab
-ANSWERS_FOLDER = "answers"  # folder beside a lab's notebook that holds the lab's answer key
+LAB_FILE = "lab.json"  # file in a lab's answer key that describes the lab
+ANSWER_KEYS_FOLDER = "answers"  # folder beside a lab's notebook that holds the lab's answer key
 
 NUMBER = (int, float)
 _COURSE_FIELDS = {
@@ -111,21 +111,21 @@ class Course:
         """The folder with the students' notebooks of all labs."""
         return self.root / "notebooks"
 
-    def solution_notebook(self, lab: str) -> Path:
+    def solution_notebook_path(self, lab: str) -> Path:
         """Return the path of a lab's solution notebook."""
         return self.solutions / lab / f"{lab}.ipynb"
 
-    def released_notebook(self, lab: str) -> Path:
+    def released_notebook_path(self, lab: str) -> Path:
         """Return the path of a lab's notebook for students."""
         return self.notebooks / lab / f"{lab}.ipynb"
 
-    def page_notebook(self, name: str) -> Path:
+    def page_notebook_path(self, name: str) -> Path:
         """Return the path of the notebook that is made from a Markdown page of the course."""
         return self.notebooks / f"{Path(name).stem}.ipynb"
 
-    def answers_folder(self, lab: str) -> Path:
+    def answer_key_folder(self, lab: str) -> Path:
         """Return the folder of a lab's answer key: test cases and expected results for `check`."""
-        return self.notebooks / lab / ANSWERS_FOLDER
+        return self.notebooks / lab / ANSWER_KEYS_FOLDER
 
     def require_lab(self, name: str) -> str:
         """Return `name` if it is the name of a lab of this course; raise `UsageError` otherwise."""
@@ -150,7 +150,7 @@ def find_course_folder(start: Path | None = None) -> Path | None:
     return None
 
 
-def list_answer_folders() -> list[Path]:
+def list_answer_key_folders() -> list[Path]:
     """Return the folders that may hold answer keys (test cases with their expected results).
 
     Students' checks compare with them.
@@ -160,12 +160,12 @@ def list_answer_folders() -> list[Path]:
     """
     root = find_course_folder()
     if root is not None:
-        return [root / "notebooks" / lab / ANSWERS_FOLDER for lab in read_course(root).labs]
+        return [root / "notebooks" / lab / ANSWER_KEYS_FOLDER for lab in read_course(root).labs]
     current = Path.cwd()
     return [
-        current / ANSWERS_FOLDER,
-        *sorted(current.glob(f"*/{ANSWERS_FOLDER}")),
-        *sorted(current.parent.glob(f"*/{ANSWERS_FOLDER}")),
+        current / ANSWER_KEYS_FOLDER,
+        *sorted(current.glob(f"*/{ANSWER_KEYS_FOLDER}")),
+        *sorted(current.parent.glob(f"*/{ANSWER_KEYS_FOLDER}")),
     ]
 
 
@@ -248,7 +248,7 @@ def _check_lab_list(path: Path, entries: Mapping[str, Any]) -> None:
 def _overlaps_private_folder(root: Path, name: str) -> bool:
     """Return True if a folder contains a private folder of the course, or lies in one."""
     folder = (root / name).resolve()
-    private = private_folders(root)
+    private = list_private_folders(root)
     return any(
         folder.is_relative_to(private_folder) or private_folder.is_relative_to(folder)
         for private_folder in private
@@ -256,14 +256,14 @@ def _overlaps_private_folder(root: Path, name: str) -> bool:
 
 
 def _is_outside_or_private(root: Path, name: str) -> bool:
-    """Return True if a file lies outside of the course or in one of `private_folders`."""
+    """Return True if a file lies outside of the course or in one of `list_private_folders`."""
     path = (root / name).resolve()
     if not path.is_relative_to(root.resolve()):
         return True
-    return any(map(path.is_relative_to, private_folders(root)))
+    return any(map(path.is_relative_to, list_private_folders(root)))
 
 
-def private_folders(root: Path) -> list[Path]:
+def list_private_folders(root: Path) -> list[Path]:
     """Return the course's private folders, which no submission may read, such as solutions.
 
     The zip for students may hold files of these folders only if course.toml names their lab.

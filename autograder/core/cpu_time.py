@@ -26,13 +26,13 @@ class Stopwatch:
 
     Parameters
     ----------
-    cpu : callable
+    read_cpu_seconds : callable
         Returns the CPU time used so far in seconds; by default that of this process.
     """
 
-    def __init__(self, cpu: Callable[[], float] = process_time) -> None:
-        self._cpu = cpu
-        self._start_cpu = cpu()
+    def __init__(self, read_cpu_seconds: Callable[[], float] = process_time) -> None:
+        self._cpu = read_cpu_seconds
+        self._start_cpu = read_cpu_seconds()
         self._start_wall = monotonic()
         self._progress_seconds = 0.0
 

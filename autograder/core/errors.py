@@ -17,7 +17,7 @@ _ESCAPES = re.compile(
     r"|\x1b[ -/]*[0-~]?"
 )
 
-INSTALL_ALL = (
+INSTALL_ADVICE = (
     "`make setup` brings it; where the engine came as a wheel, "
     "`pip install 'labs-autograder[lab,grading,similarity]'` does."
 )

@@ -24,7 +24,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from autograder.core import course
-from autograder.core.course import LAB_INDEX
+from autograder.core.course import LAB_FILE
 from autograder.core.errors import join_words
 
 # Packages that the autograder itself needs (`dependencies` in pyproject.toml), by the names used
@@ -62,7 +62,7 @@ def _read_course_packages() -> frozenset[str] | None:
     if root is not None:
         settings = course.read_course(root)
         return frozenset((*settings.library, *settings.imports))
-    return _read_allowed_packages(tuple(course.list_answer_folders()))
+    return _read_allowed_packages(tuple(course.list_answer_key_folders()))
 
 
 @cache
@@ -71,7 +71,7 @@ def _read_allowed_packages(folders: tuple[Path, ...]) -> frozenset[str] | None:
     packages: set[str] | None = None
     for folder in folders:
         with suppress(OSError, ValueError, KeyError, TypeError):
-            key_packages = json.loads((folder / LAB_INDEX).read_text("utf-8"))["packages"]
+            key_packages = json.loads((folder / LAB_FILE).read_text("utf-8"))["packages"]
             packages = (packages or set()).union(map(str, key_packages))
     return None if packages is None else frozenset(packages)
 

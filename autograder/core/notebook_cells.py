@@ -16,28 +16,28 @@ NOTEBOOK_METADATA = {
 }
 
 
-def grade_id(exercise: str) -> str:
+def make_grade_id(exercise: str) -> str:
     """Return the name of the cell in which students answer an exercise; nbgrader calls it grade_id.
 
-    >>> grade_id("stable_softmax")
+    >>> make_grade_id("stable_softmax")
     'stable-softmax'
     """
     return exercise.replace("_", "-")
 
 
-def grade_id_of_test(exercise: str) -> str:
+def make_test_grade_id(exercise: str) -> str:
     """Return the name of the cell that tests an exercise; nbgrader calls it grade_id.
 
-    >>> grade_id_of_test("stable_softmax")
+    >>> make_test_grade_id("stable_softmax")
     'test-stable-softmax'
     """
-    return f"test-{grade_id(exercise)}"
+    return f"test-{make_grade_id(exercise)}"
 
 
-def cell_source(cell: Mapping[str, Any]) -> str:
+def get_cell_source(cell: Mapping[str, Any]) -> str:
     """Return the source of a notebook cell as one text; the notebook file may hold a list of lines.
 
-    >>> cell_source({"source": ["x = 1\\n", "y"]}), cell_source({})
+    >>> get_cell_source({"source": ["x = 1\\n", "y"]}), get_cell_source({})
     ('x = 1\\ny', '')
     """
     source = cell.get("source", "")
@@ -46,7 +46,7 @@ def cell_source(cell: Mapping[str, Any]) -> str:
     return str(source)
 
 
-def nbgrader_metadata(cell: Mapping[str, Any]) -> dict[str, Any]:
+def get_nbgrader_metadata(cell: Mapping[str, Any]) -> dict[str, Any]:
     """Return nbgrader's metadata of a notebook cell; {} if it is missing or malformed."""
     metadata = cell.get("metadata")
     if not isinstance(metadata, dict):
@@ -74,13 +74,13 @@ def make_nbgrader_metadata(name: str, points: float | None = None, **roles: bool
     return metadata
 
 
-def cell_grade_id(cell: Mapping[str, Any]) -> str:
+def get_grade_id(cell: Mapping[str, Any]) -> str:
     """Return the name of a notebook cell, nbgrader's grade_id; "" if the cell has none.
 
-    >>> cell_grade_id({"metadata": {"nbgrader": {"grade_id": "softmax"}}})
+    >>> get_grade_id({"metadata": {"nbgrader": {"grade_id": "softmax"}}})
     'softmax'
-    >>> cell_grade_id({"metadata": None})
+    >>> get_grade_id({"metadata": None})
     ''
     """
-    name = nbgrader_metadata(cell).get("grade_id")
+    name = get_nbgrader_metadata(cell).get("grade_id")
     return name if isinstance(name, str) else ""

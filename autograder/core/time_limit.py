@@ -28,8 +28,8 @@ class TimeLimitExceeded(BaseException):
     """
 
 
-class Deadline:
-    """Time limit for a block of code that calls a student's function, made by `deadline`."""
+class CallTimeLimit:
+    """Time limit for a block of code that calls a student's function, made by `limit_call_time`."""
 
     def __init__(self, limit_seconds: float, code_filename: str) -> None:
         self._limit_seconds = limit_seconds
@@ -147,7 +147,7 @@ class Deadline:
 
 
 @contextmanager
-def deadline(limit_seconds: float, code_filename: str) -> Iterator[Deadline]:
+def limit_call_time(limit_seconds: float, code_filename: str) -> Iterator[CallTimeLimit]:
     """Limit the CPU time of a `with` block that calls a student's function.
 
     Parameters
@@ -161,7 +161,7 @@ def deadline(limit_seconds: float, code_filename: str) -> Iterator[Deadline]:
     TimeLimitExceeded
         At the end of the block, if it took longer than the limit or was stopped.
     """
-    limit = Deadline(limit_seconds, code_filename)
+    limit = CallTimeLimit(limit_seconds, code_filename)
     with limit.enforce():
         yield limit
     overrun = limit.describe_overrun()

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from autograder.judging.call_answer import call_student_function
 from autograder.judging.compare import same_answer
+from autograder.judging.student_calls import call_student_function
 from autograder.values.case_records import Answer, ComparisonRules, Inputs, Question, Value
-from autograder.values.value_types import arrays_in
-from autograder.values.wording import ordinal
+from autograder.values.value_types import find_arrays
+from autograder.values.wording import format_ordinal
 
 MAX_CALLS = 300  # the 16 arrays of a Transformer block alone make 120 pairs
 MAX_INPUT_NUMBERS = 10_000  # in a case; cases with more are not called again
@@ -71,15 +71,15 @@ class _ProbedFunction:
 
     def passed_arguments(self, question: Question) -> Arguments:
         """Return the arguments that a test case passes to the function, by name."""
-        return self._bind(question).arguments
+        return self._bind_arguments(question).arguments
 
     def all_arguments(self, question: Question) -> Arguments:
         """Return all arguments of the call in a test case, including defaults, by name."""
-        bound = self._bind(question)
+        bound = self._bind_arguments(question)
         bound.apply_defaults()
         return bound.arguments
 
-    def _bind(self, question: Question) -> inspect.BoundArguments:
+    def _bind_arguments(self, question: Question) -> inspect.BoundArguments:
         return self._signature.bind(*question.inputs.args, **question.inputs.kwargs)
 
     def call(self, arguments: Arguments) -> Answer:
@@ -252,7 +252,7 @@ def is_repeatable(question: Question) -> bool:
 def count_input_numbers(question: Question) -> int:
     """Count the numbers in all arrays among the inputs of a test case."""
     values = (*question.inputs.args, *question.inputs.kwargs.values())
-    return sum(array.size for array in arrays_in(values))
+    return sum(array.size for array in find_arrays(values))
 
 
 def _is_sensitive(value: Value) -> bool:
@@ -314,7 +314,7 @@ def _list_argument_changes(
             yield (
                 f"With `{first.name}` and `{second.name}` exchanged, your function gives the expected "
                 "result. Are the two exchanged in your code?",
-                partial(_exchange, first, second),
+                partial(_swap_values, first, second),
             )
     for path in paths:
         if path.name in omitted_names:
@@ -330,7 +330,7 @@ def _are_exchangeable(first: Value, second: Value) -> bool:
     return type(first) is type(second) is float and first != second
 
 
-def _exchange(first: ArgumentPath, second: ArgumentPath, arguments: Arguments) -> Arguments:
+def _swap_values(first: ArgumentPath, second: ArgumentPath, arguments: Arguments) -> Arguments:
     new_arguments = first.replace(arguments, second.get(arguments))
     return second.replace(new_arguments, first.get(arguments))
 
@@ -445,7 +445,7 @@ def _describe_result_combined_with_argument(
         parts = range(len(expected))
     for part, path, (description, combine) in product(parts, paths, _COMBINATIONS):
         if _is_part_combined_with_argument(calls, part, path, combine):
-            place = "" if part is None else f" as the {ordinal(part + 1)} value"
+            place = "" if part is None else f" as the {format_ordinal(part + 1)} value"
             text = description.format(path.name)
             return f"The value that you return{place} is {text}. Does the formula ask for that?"
     return ""

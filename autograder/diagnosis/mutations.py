@@ -132,13 +132,13 @@ class Mutator:
             return node
         fields = self._mutate_fields(node)
         if isinstance(node, (ast.For, ast.While)):
-            tick = ast.Expr(ast.Call(_name_node(LOOP_TICK), [], []))
+            tick = ast.Expr(ast.Call(_make_name(LOOP_TICK), [], []))
             fields["body"] = [ast.copy_location(tick, node), *fields["body"]]
         new: ast.stmt = _copy_node(node, **fields)
         if LEAVE_OUT not in self._ranks:
             return new
         code = ast.unparse(node)
-        for rank, description, statement in _alternative_statements(node):
+        for rank, description, statement in _vary_statement(node):
             new_code, replacement = "", ast.copy_location(ast.Pass(), node)
             if statement:
                 new_code, replacement = ast.unparse(statement), statement
@@ -186,7 +186,7 @@ class Mutator:
         """Return a conditional expression: it selects an expression or code meant in its place."""
         new, code = mutated_node, ast.unparse(node)
         codes = {code}
-        for rank, description, alternative in self._alternatives_to_expression(node):
+        for rank, description, alternative in self._vary_expression(node):
             if rank not in self._ranks:
                 continue
             new_code = ast.unparse(alternative)
@@ -200,7 +200,7 @@ class Mutator:
             if isinstance(node, ast.Call) and alternative in node.args[:1]:
                 # Leave out a call by calling, in its place, a function that returns its argument.
                 # So a mutation of the argument can be combined with this one.
-                mutated_node.func = ast.IfExp(test, _name_node(IDENTITY), mutated_node.func)
+                mutated_node.func = ast.IfExp(test, _make_name(IDENTITY), mutated_node.func)
             else:
                 new = ast.copy_location(ast.IfExp(test, alternative, new), node)
         return new
@@ -208,69 +208,69 @@ class Mutator:
     def _mutate_callee(self, node: ast.expr) -> ast.expr:
         """Add mutations to the object on which a method is called: to `x` in `x.sum()`.
 
-        A called function stays as it is: `_alternative_calls` replaces it together with its call.
+        A called function stays as it is: `_vary_call` replaces it together with its call.
         """
         if isinstance(node, ast.Attribute):
             return _copy_node(node, value=self._mutate_node(node.value))
         return node
 
-    def _alternatives_to_expression(self, node: ast.expr) -> Iterator[Alternative]:
+    def _vary_expression(self, node: ast.expr) -> Iterator[Alternative]:
         """Yield the code that the student may have meant in place of an expression."""
         code = _quote(node)
         if isinstance(node, ast.Constant):
-            yield from _alternative_constants(node, self._words)
+            yield from _vary_constant(node, self._words)
             if type(node.value) in (int, float):
-                yield from self._variables_in_place_of(code)
+                yield from self._replace_by_variables(code)
         elif isinstance(node, ast.Name):
             for name in self._names if node.id in self._names else ():
                 if name != node.id:
                     description = f"with another variable in place of {code}"
-                    yield Alternative(REPLACE, description, _name_node(name))
+                    yield Alternative(REPLACE, description, _make_name(name))
         elif isinstance(node, ast.BinOp):
-            yield from _alternative_operations(node)
+            yield from _vary_operation(node)
         elif isinstance(node, ast.UnaryOp):
             sign = _UNARY_SIGNS[type(node.op)]
             description = f"without the `{sign}` before {_quote(node.operand)}"
             yield Alternative(LEAVE_OUT, description, node.operand)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:
-            yield from _alternative_comparisons(node, code)
+            yield from _vary_comparison(node, code)
         elif isinstance(node, (ast.BoolOp, ast.IfExp)):
-            yield from _alternative_conditions(node, code)
+            yield from _vary_condition(node, code)
         elif isinstance(node, ast.List) and len(node.elts) > 1:
             for i, part in enumerate(node.elts):
                 shorter_list = ast.List([*node.elts[:i], *node.elts[i + 1 :]], ast.Load())
                 yield Alternative(LEAVE_OUT, f"without {_quote(part)} in {code}", shorter_list)
         elif isinstance(node, ast.Subscript):
-            yield from _alternative_subscripts(node, code)
-            yield from self._variables_in_place_of(code)
+            yield from _vary_subscript(node, code)
+            yield from self._replace_by_variables(code)
         elif isinstance(node, ast.Attribute):
-            yield from _yield_attribute_mutations(node, code)
+            yield from _vary_attribute(node, code)
         elif isinstance(node, ast.Call):
-            yield from self._alternative_calls(node, code)
-            yield from self._variables_in_place_of(code)
+            yield from self._vary_call(node, code)
+            yield from self._replace_by_variables(code)
         if isinstance(node, (ast.BinOp, ast.Call)):
             for part in _nested_operands(node):
                 description = f"with only {_quote(part)} in place of {code}"
                 yield Alternative(LEAVE_OUT_MORE, description, part)
         if EXTEND in self._ranks:
-            yield from self._extended_expressions(node, code)
+            yield from self._extend_expression(node, code)
 
-    def _variables_in_place_of(self, code: str) -> Iterator[Alternative]:
+    def _replace_by_variables(self, code: str) -> Iterator[Alternative]:
         description = f"with one of your variables in place of {code}"
         for name in self._names:
-            yield Alternative(REPLACE, description, _name_node(name))
+            yield Alternative(REPLACE, description, _make_name(name))
 
-    def _extended_expressions(self, node: ast.expr, code: str) -> Iterator[Alternative]:
+    def _extend_expression(self, node: ast.expr, code: str) -> Iterator[Alternative]:
         """Yield the expression with one step more, such as a square root, or one variable more."""
         if isinstance(node, (ast.BinOp, ast.Call, ast.Name, ast.Subscript)):
             for number, (description, _, _) in enumerate(_EXTRA_STEPS):
-                step = ast.Call(_name_node(EXTRA_STEP), [ast.Constant(number), node], [])
+                step = ast.Call(_make_name(EXTRA_STEP), [ast.Constant(number), node], [])
                 yield Alternative(EXTEND, f"with {description.format(code)}", step)
         is_sum = isinstance(getattr(node, "op", 0), (ast.Add, ast.Sub))
         if not is_sum and not isinstance(node, (ast.Call, ast.Name)):
             return
         for name, is_in_line in self._variables_perhaps_missing_in_line(node):
-            variable = _name_node(name)
+            variable = _make_name(name)
             operations, factors = _COMBINING_OPERATIONS[:1], list[ast.expr]([variable])
             if not is_in_line:
                 column = _fill_template(_COLUMN_TEMPLATE, variable)
@@ -294,23 +294,23 @@ class Mutator:
 
     # The methods below yield what the student may have meant in place of a call.
 
-    def _alternative_calls(self, node: ast.Call, code: str) -> Iterator[Alternative]:
-        yield from _calls_of_similar_functions(node, code)
-        yield from _rearranged_or_shortened_calls(node, code)
-        yield from _reductions_with_axis_or_keepdims(node)
+    def _vary_call(self, node: ast.Call, code: str) -> Iterator[Alternative]:
+        yield from _vary_called_function(node, code)
+        yield from _rearrange_or_shorten_call(node, code)
+        yield from _add_axis_or_keepdims(node)
         if isinstance(node.func, ast.Name):
-            yield from self._calls_with_own_parameters_added(node)
+            yield from self._add_parameters_to_call(node)
 
-    def _calls_with_own_parameters_added(self, node: ast.Call) -> Iterator[Alternative]:
+    def _add_parameters_to_call(self, node: ast.Call) -> Iterator[Alternative]:
         """Yield a call with parameters of the student's function added as arguments."""
         function = ast.unparse(node.func)
         argument_codes = _keyword_names(node).union(map(ast.unparse, node.args))
         free = [name for name in self._parameters if name not in argument_codes]
         for name in free:
-            call = _copy_call(node, args=[*node.args, _name_node(name)])
+            call = _copy_call(node, args=[*node.args, _make_name(name)])
             yield Alternative(EXTEND, f"with one more argument for `{function}`", call)
         for start in range(len(free)):
-            keywords = [ast.keyword(name, _name_node(name)) for name in free[start:]]
+            keywords = [ast.keyword(name, _make_name(name)) for name in free[start:]]
             call = _copy_call(node, keywords=[*node.keywords, *keywords])
             description = f"with more of your function's arguments passed to `{function}`"
             yield Alternative(EXTEND, description, call)
@@ -394,18 +394,18 @@ def _copy_call(
     return ast.Call(node.func, list(args), list(keywords))
 
 
-def _name_node(name: str) -> ast.Name:
+def _make_name(name: str) -> ast.Name:
     return ast.Name(name, ast.Load())
 
 
-def _constant_node(value: Any) -> ast.expr:
+def _make_constant(value: Any) -> ast.expr:
     if type(value) in (int, float) and value < 0:
         return ast.UnaryOp(ast.USub(), ast.Constant(-value))
     return ast.Constant(value)
 
 
-def _keyword_node(name: str, value: Any) -> ast.keyword:
-    return ast.keyword(name, _constant_node(value))
+def _make_keyword(name: str, value: Any) -> ast.keyword:
+    return ast.keyword(name, _make_constant(value))
 
 
 def _parameter_names(function: ast.FunctionDef | ast.Lambda) -> list[str]:
@@ -435,7 +435,7 @@ def _is_module(node: ast.expr) -> bool:
 # expression. There is one function for each type of node.
 
 
-def _alternative_statements(node: ast.stmt) -> Iterator[Alternative]:
+def _vary_statement(node: ast.stmt) -> Iterator[Alternative]:
     is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     is_removable = isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr, ast.Break, ast.Continue))
     if is_removable and not is_docstring:
@@ -459,7 +459,7 @@ def _alternative_statements(node: ast.stmt) -> Iterator[Alternative]:
         yield Alternative(REPLACE, "with the opposite condition", opposite)
 
 
-def _alternative_constants(node: ast.Constant, words: set[str]) -> Iterator[Alternative]:
+def _vary_constant(node: ast.Constant, words: set[str]) -> Iterator[Alternative]:
     value: Any = node.value
     if isinstance(value, bool):
         description = f"with `{not value}` in place of `{value}`"
@@ -475,7 +475,7 @@ def _alternative_constants(node: ast.Constant, words: set[str]) -> Iterator[Alte
     elif type(value) in (int, float):
         for number in _similar_numbers(value):
             description = f"with another number in place of `{value}`"
-            yield Alternative(REPLACE, description, _constant_node(number))
+            yield Alternative(REPLACE, description, _make_constant(number))
 
 
 def _similar_numbers(value: int | float) -> list[int | float]:
@@ -496,7 +496,7 @@ def _to_int_if_whole(number: int | float) -> int | float:
     return number
 
 
-def _alternative_operations(node: ast.BinOp) -> Iterator[Alternative]:
+def _vary_operation(node: ast.BinOp) -> Iterator[Alternative]:
     sign = _SIGNS[type(node.op)]
     for operation in _SIMILAR_OPERATORS.get(type(node.op), ()):
         description = f"with another operator in place of `{sign}`"
@@ -509,7 +509,7 @@ def _alternative_operations(node: ast.BinOp) -> Iterator[Alternative]:
     yield Alternative(LEAVE_OUT, f"without `{left_code} {sign}`", node.right)
 
 
-def _alternative_comparisons(node: ast.Compare, code: str) -> Iterator[Alternative]:
+def _vary_comparison(node: ast.Compare, code: str) -> Iterator[Alternative]:
     operation = type(node.ops[0])
     sign = _SIGNS.get(operation, "in")
     if sign in _ORDER_SIGNS:
@@ -522,7 +522,7 @@ def _alternative_comparisons(node: ast.Compare, code: str) -> Iterator[Alternati
     yield Alternative(LEAVE_OUT, f"with only {_quote(node.left)} in place of {code}", node.left)
 
 
-def _alternative_conditions(node: ast.BoolOp | ast.IfExp, code: str) -> Iterator[Alternative]:
+def _vary_condition(node: ast.BoolOp | ast.IfExp, code: str) -> Iterator[Alternative]:
     if isinstance(node, ast.BoolOp):
         operation = ast.Or() if isinstance(node.op, ast.And) else ast.And()
         exchange = ast.BoolOp(operation, node.values)
@@ -536,19 +536,19 @@ def _alternative_conditions(node: ast.BoolOp | ast.IfExp, code: str) -> Iterator
     yield Alternative(LEAVE_OUT, f"without the `if` in {code}", node.orelse)
 
 
-def _yield_attribute_mutations(node: ast.Attribute, code: str) -> Iterator[Alternative]:
+def _vary_attribute(node: ast.Attribute, code: str) -> Iterator[Alternative]:
     if ast.unparse(node) not in _NUMBER_CONSTANTS:
         description = f"without `.{node.attr}` after {_quote(node.value)}"
         yield Alternative(LEAVE_OUT, description, node.value)
         return
     description = f"with another number in place of {code}"
     for number in (0, 1, -1):
-        yield Alternative(REPLACE, description, _constant_node(number))
+        yield Alternative(REPLACE, description, _make_constant(number))
     for name in _NUMBER_CONSTANTS:
         yield Alternative(REPLACE, description, ast.parse(name, mode="eval").body)
 
 
-def _alternative_subscripts(node: ast.Subscript, code: str) -> Iterator[Alternative]:
+def _vary_subscript(node: ast.Subscript, code: str) -> Iterator[Alternative]:
     indices = [node.slice]
     if isinstance(node.slice, ast.Tuple):
         indices = node.slice.elts
@@ -565,7 +565,7 @@ def _alternative_subscripts(node: ast.Subscript, code: str) -> Iterator[Alternat
     if any(isinstance(index, (ast.Slice, ast.Name)) for index in indices):
         yield Alternative(LEAVE_OUT, f"with all of {array} in place of {code}", node.value)
     for name in ("mean", "sum"):
-        step = ast.Call(ast.Attribute(_name_node("np"), name, ast.Load()), [node.value], [])
+        step = ast.Call(ast.Attribute(_make_name("np"), name, ast.Load()), [node.value], [])
         yield Alternative(EXTEND, f"with the {name} of all of {array} in place of {code}", step)
 
 
@@ -576,7 +576,7 @@ def _similar_slices(node: ast.Slice) -> Iterator[ast.Slice]:
             continue
         yield _copy_node(node, **{side: None})
         for step in (1, -1):
-            yield _copy_node(node, **{side: ast.BinOp(bound, ast.Add(), _constant_node(step))})
+            yield _copy_node(node, **{side: ast.BinOp(bound, ast.Add(), _make_constant(step))})
         if getattr(node, other_side) is None:  # `[:1]` or `[:-1]` in place of `[1:]`
             negation: ast.expr = ast.UnaryOp(ast.USub(), bound)
             if isinstance(bound, ast.UnaryOp):
@@ -591,14 +591,14 @@ def _similar_slices(node: ast.Slice) -> Iterator[ast.Slice]:
 # The functions below yield the code that a student may have meant in place of a call.
 
 
-def _calls_of_similar_functions(node: ast.Call, code: str) -> Iterator[Alternative]:
+def _vary_called_function(node: ast.Call, code: str) -> Iterator[Alternative]:
     """Yield calls of other functions of the same family, such as `np.max` for `np.mean`."""
     function_code = ast.unparse(node.func)
     function_name = function_code.rpartition(".")[2]
     keyword_names = _keyword_names(node)
-    keep_axis = [*node.keywords, _keyword_node("keepdims", True)]
+    keep_axis = [*node.keywords, _make_keyword("keepdims", True)]
     for name in _similar_functions(function_name):
-        function: ast.expr = _name_node(name)
+        function: ast.expr = _make_name(name)
         if isinstance(node.func, ast.Attribute):
             function = _copy_node(node.func, attr=name)
         keyword_lists = [node.keywords]
@@ -623,7 +623,7 @@ def _similar_functions(name: str) -> Iterator[str]:
                     yield similar_name
 
 
-def _rearranged_or_shortened_calls(node: ast.Call, code: str) -> Iterator[Alternative]:
+def _rearrange_or_shorten_call(node: ast.Call, code: str) -> Iterator[Alternative]:
     """Yield a call with its arguments exchanged or left out, and the arguments without the call."""
     function_code = ast.unparse(node.func)
     for argument in node.args[1:]:
@@ -646,13 +646,13 @@ def _rearranged_or_shortened_calls(node: ast.Call, code: str) -> Iterator[Altern
         yield Alternative(LEAVE_OUT, description, node.args[0])
 
 
-def _reductions_with_axis_or_keepdims(node: ast.Call) -> Iterator[Alternative]:
+def _add_axis_or_keepdims(node: ast.Call) -> Iterator[Alternative]:
     """Yield a call such as `np.sum(x)` with the argument `axis` or `keepdims` added."""
     function_code = ast.unparse(node.func)
     if function_code.rpartition(".")[2] not in _REDUCTIONS:
         return
     keyword_names = _keyword_names(node)
-    keep_axis = [*node.keywords, _keyword_node("keepdims", True)]
+    keep_axis = [*node.keywords, _make_keyword("keepdims", True)]
     if "axis" in keyword_names:
         if "keepdims" not in keyword_names:
             extended_call = _copy_call(node, keywords=keep_axis)
@@ -660,7 +660,7 @@ def _reductions_with_axis_or_keepdims(node: ast.Call) -> Iterator[Alternative]:
         return
     for axis in (-1, 0, 1, -2):
         for keywords in (node.keywords, keep_axis):
-            extended_call = _copy_call(node, keywords=[*keywords, _keyword_node("axis", axis)])
+            extended_call = _copy_call(node, keywords=[*keywords, _make_keyword("axis", axis)])
             yield Alternative(EXTEND, f"with an `axis` argument for `{function_code}`", extended_call)
 
 
@@ -812,7 +812,7 @@ def _wrap_call(name: str, node: ast.expr) -> ast.expr:
     """Return the syntax node for the call `name(node)`; for a starred argument `*x`, `*name(x)`."""
     if isinstance(node, ast.Starred):
         return _copy_node(node, value=_wrap_call(name, node.value))
-    return ast.copy_location(ast.Call(_name_node(name), [node], []), node)
+    return ast.copy_location(ast.Call(_make_name(name), [node], []), node)
 
 
 def _fill_template(template: ast.expr, node: ast.expr) -> ast.expr:

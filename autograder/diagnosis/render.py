@@ -56,7 +56,7 @@ def _quote_error_line(answer: Answer) -> str:
 def render_text(finding: Finding) -> str:
     """Render a verdict and its explanation as plain text. Small arrays are shown in full."""
     lines = [" ".join(filter(None, paragraph)) for paragraph in list_paragraphs(finding)]
-    pair = arrays_to_show(finding)
+    pair = choose_arrays_to_show(finding)
     if pair and pair[0].size <= MAX_TABLE_CELLS**2:
         expected, values = pair
         with np.printoptions(precision=4, suppress=True, linewidth=88):
@@ -75,7 +75,7 @@ def render_html(finding: Finding) -> str:
         if heading:
             label = f"<strong>{escape(heading)}</strong> "
         parts.append(_PARAGRAPH.format(label + backticks_to_html(escape(sentence))))
-    pair = arrays_to_show(finding)
+    pair = choose_arrays_to_show(finding)
     if pair and finding.shown_case:
         expected, values = map(np.atleast_2d, pair)
         parts.append(render_tables(expected, values, finding.shown_case.rules.tolerance))
@@ -97,7 +97,7 @@ def _printed_output(finding: Finding) -> str:
     return f"{text[:MAX_OUTPUT_CHARACTERS]}… ({len(text):,} characters in all)"
 
 
-def arrays_to_show(finding: Finding) -> tuple[np.ndarray, np.ndarray] | None:
+def choose_arrays_to_show(finding: Finding) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the expected and the returned vector or matrix; None if tables would not help."""
     case = finding.shown_case
     if case is None or case.difference is None:
@@ -144,7 +144,7 @@ def render_tables(expected: np.ndarray, values: np.ndarray, tolerance: Tolerance
     columns = _choose_shown_indices(np.atleast_1d(~agree.all(axis=0)))
     with np.errstate(all="ignore"):
         gap = values.astype(np.float64) - expected.astype(np.float64)
-    shade_number, shade_gap = _sequential_scale(expected, values), _diverging_scale(gap)
+    shade_number, shade_gap = _make_sequential_scale(expected, values), _make_diverging_scale(gap)
     parts = [
         _render_table("yours", values, agree, rows, columns, shade_number),
         _render_table("expected", expected, agree, rows, columns, shade_number),
@@ -161,7 +161,7 @@ def render_tables(expected: np.ndarray, values: np.ndarray, tolerance: Tolerance
     )
 
 
-Scale = Callable[[float], str]  # from a number to a CSS colour
+ColourScale = Callable[[float], str]  # from a number to a CSS colour
 
 # Both colour scales are safe for colour-blind readers: their ends differ in lightness from the
 # middle.
@@ -169,7 +169,7 @@ _BLUES = ((237, 244, 252), (88, 150, 205))
 _ORANGE_TO_PURPLE = ((230, 145, 56), (250, 250, 250), (130, 125, 190))
 
 
-def _sequential_scale(*arrays: np.ndarray) -> Scale:
+def _make_sequential_scale(*arrays: np.ndarray) -> ColourScale:
     """Make a colour scale from the smallest to the largest finite number."""
     finite = np.concatenate([array[np.isfinite(array)].astype(np.float64) for array in arrays])
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
@@ -178,7 +178,7 @@ def _sequential_scale(*arrays: np.ndarray) -> Scale:
     return lambda number: _interpolate_colour((number / 2 - low / 2) / spread, _BLUES)
 
 
-def _diverging_scale(gap: np.ndarray) -> Scale:
+def _make_diverging_scale(gap: np.ndarray) -> ColourScale:
     """Make a colour scale with 0 in its middle."""
     largest = float(np.abs(gap[np.isfinite(gap)]).max(initial=0.0)) or 1.0
     return lambda number: _interpolate_colour((number / largest + 1) / 2, _ORANGE_TO_PURPLE)
@@ -208,7 +208,7 @@ def _render_table(
     agree: np.ndarray,
     rows: ShownIndices,
     columns: ShownIndices,
-    scale: Scale,
+    scale: ColourScale,
 ) -> str:
     def render_header(index: int | None, scope: str) -> str:
         label = "…" if index is None else str(index)

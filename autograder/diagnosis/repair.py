@@ -50,8 +50,8 @@ from autograder.diagnosis.mutations import (
     refuse_array_as_dtype,
     refuse_negative_sizes,
 )
-from autograder.judging.call_answer import NULL_OUTPUT, CapturedOutput, call_student_function
-from autograder.judging.compare import first_difference
+from autograder.judging.compare import compare_answer
+from autograder.judging.student_calls import NULL_OUTPUT, CapturedOutput, call_student_function
 from autograder.values.case_records import ComparisonRules, Question, Value
 from autograder.values.value_types import copy_inputs
 
@@ -104,7 +104,7 @@ class _RepairSearch:
 
     def __init__(
         self,
-        cell: "_SwitchableMutations",
+        code: "_SwitchableMutations",
         failing: Sequence[Question],
         passing: Sequence[Question],
         rules: ComparisonRules,
@@ -114,102 +114,102 @@ class _RepairSearch:
         # Mutations that improve the result of the test case that is tried first: the share of its
         # numbers that are then right, and the mutation's number.
         self._improvements: list[tuple[float, int]] = []
-        cell.activate()
+        code.activate()
         # Of the smallest failing test cases, try first the one in which loops turn the fewest
         # times.
-        self._first = min(self._failing[:4], key=cell.count_loop_turns)
+        self._first = min(self._failing[:4], key=code.count_loop_turns)
         self._stopwatch = Stopwatch()
 
     def _has_time(self) -> bool:
         return self._stopwatch.cpu_seconds() < MAX_SEARCH_SECONDS
 
-    def find_one_place_repair(self, cell: "_SwitchableMutations") -> str:
+    def find_one_place_repair(self, code: "_SwitchableMutations") -> str:
         """Describe the first mutation (small change) that makes all test cases right; else ""."""
         self._stopwatch = Stopwatch()
-        cell.activate()
-        initial_share = self._share_of_right_numbers(cell, self._first)
-        for number in cell.numbers_by_rank():
+        code.activate()
+        initial_share = self._share_of_right_numbers(code, self._first)
+        for number in code.rank_mutations():
             if not self._has_time():
                 break
-            cell.activate(number)
-            share = self._share_of_right_numbers(cell, self._first)
-            if share == 1 and self._are_all_right(cell):
-                return f"One place is wrong. {cell.describe_mutation(number)}, every case is right."
-            if share > initial_share and cell.mutations[number].rank < EXTEND:
+            code.activate(number)
+            share = self._share_of_right_numbers(code, self._first)
+            if share == 1 and self._are_all_right(code):
+                return f"One place is wrong. {code.describe_mutation(number)}, every case is right."
+            if share > initial_share and code.mutations[number].rank < EXTEND:
                 self._improvements.append((share, number))
         return ""
 
-    def find_two_place_repair(self, cell: "_SwitchableMutations") -> str:
+    def find_two_place_repair(self, code: "_SwitchableMutations") -> str:
         """Describe two mutations (small changes) that together make all test cases right; else "".
 
         Either the first of them improves the result, or both leave something out.
         """
         self._stopwatch = Stopwatch()
         active, failing = -1, None
-        for first, second in self._list_mutation_pairs(cell):
+        for first, second in self._list_mutation_pairs(code):
             if not self._has_time():
                 break
             if first != active:
-                cell.activate(first)
-                active, failing = first, self._first_failing(cell)
-            cell.activate(first, second)
-            if failing and self._share_of_right_numbers(cell, failing) == 1 and self._are_all_right(cell):
-                description = cell.describe_mutation(first)
+                code.activate(first)
+                active, failing = first, self._first_failing(code)
+            code.activate(first, second)
+            if failing and self._share_of_right_numbers(code, failing) == 1 and self._are_all_right(code):
+                description = code.describe_mutation(first)
                 return (
                     f"Two places are wrong. {description}. "
-                    f"{cell.describe_mutation(second)}. With both changes, every case is right."
+                    f"{code.describe_mutation(second)}. With both changes, every case is right."
                 )
         return ""
 
-    def _list_mutation_pairs(self, cell: "_SwitchableMutations") -> list[tuple[int, int]]:
-        combinable = [n for n in cell.numbers_by_rank() if cell.mutations[n].is_combinable]
+    def _list_mutation_pairs(self, code: "_SwitchableMutations") -> list[tuple[int, int]]:
+        combinable = [n for n in code.rank_mutations() if code.mutations[n].is_combinable]
         self._improvements.sort(key=lambda improvement: -improvement[0])
         pairs = []
         for _, first in self._improvements[:MAX_PAIRED_IMPROVEMENTS]:
             if first in combinable:
                 pairs += [(first, second) for second in combinable]
-        removals = [number for number in combinable if cell.mutations[number].rank == LEAVE_OUT]
+        removals = [number for number in combinable if code.mutations[number].rank == LEAVE_OUT]
         return [*pairs, *combinations(removals, 2)]
 
-    def find_partial_repair(self, cell: "_SwitchableMutations") -> str:
+    def find_partial_repair(self, code: "_SwitchableMutations") -> str:
         """Describe a mutation that corrects half of the failing test cases and spoils none."""
         for share, number in self._improvements[:MAX_PARTIAL_REPAIRS]:
-            cell.activate(number)
-            if share < 1 or not cell.mutations[number].is_combinable:
+            code.activate(number)
+            if share < 1 or not code.mutations[number].is_combinable:
                 continue
-            if not all(self._is_right(cell, question) for question in self._passing):
+            if not all(self._is_right(code, question) for question in self._passing):
                 continue
-            right = sum(self._is_right(cell, question) for question in self._failing)
+            right = sum(self._is_right(code, question) for question in self._failing)
             if 2 * right >= len(self._failing):
                 return (
-                    f"One place is wrong, and something else too. {cell.describe_mutation(number)}, "
+                    f"One place is wrong, and something else too. {code.describe_mutation(number)}, "
                     f"{right} of the {len(self._failing)} failing cases are right."
                 )
         return ""
 
-    def _first_failing(self, cell: "_SwitchableMutations") -> Question | None:
+    def _first_failing(self, code: "_SwitchableMutations") -> Question | None:
         for question in self._failing:
-            if not self._is_right(cell, question):
+            if not self._is_right(code, question):
                 return question
         return None
 
-    def _are_all_right(self, cell: "_SwitchableMutations") -> bool:
+    def _are_all_right(self, code: "_SwitchableMutations") -> bool:
         questions = (*self._failing, *self._passing)
-        return all(self._is_right(cell, question) for question in questions)
+        return all(self._is_right(code, question) for question in questions)
 
-    def _is_right(self, cell: "_SwitchableMutations", question: Question) -> bool:
-        answer = cell.run(partial(call_student_function, cell.function, question.inputs))
+    def _is_right(self, code: "_SwitchableMutations", question: Question) -> bool:
+        answer = code.run(partial(call_student_function, code.function, question.inputs))
         if answer is None:
             return False
-        return first_difference(question.expected, answer, self._rules, question.inputs) is None
+        return compare_answer(question.expected, answer, self._rules, question.inputs) is None
 
-    def _share_of_right_numbers(self, cell: "_SwitchableMutations", question: Question) -> float:
+    def _share_of_right_numbers(self, code: "_SwitchableMutations", question: Question) -> float:
         """Run a test case with the active mutations; return the share of numbers that are right.
 
         Return 1 if the exercise has a comparison of its own. Only that comparison can tell.
         """
         inputs = copy_inputs(question.inputs)
-        result = cell.run(partial(cell.function, *inputs.args, **inputs.kwargs))
+        result = code.run(partial(code.function, *inputs.args, **inputs.kwargs))
         if result is None:
             return 0.0
         if self._rules.view or self._rules.compare:
@@ -371,7 +371,7 @@ class _SwitchableMutations:
             numbers.add(len(self.mutations))
         self.mutations.append(mutation)
 
-    def numbers_by_rank(self) -> list[int]:
+    def rank_mutations(self) -> list[int]:
         """Return the numbers of all mutations, the likeliest first.
 
         Of equally likely mutations, those of larger parts of the code come first.

@@ -31,7 +31,7 @@ from autograder.gradebook.deadlines import Deadlines, parse_timestamp
 from autograder.gradebook.graded_submission import GradedSubmission, GradingOptions
 from autograder.gradebook.policy import Policy
 
-_INVALID_RECORD = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+_INVALID_RECORD_ERRORS = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 _HASH_CHARACTERS = 20  # of an attempt's fingerprint, in the name of its file
 
 
@@ -42,7 +42,7 @@ class GradedAttempt:
     Parameters
     ----------
     fingerprint : str
-        Hash of everything that decides the attempt's result (see `submission_fingerprint`).
+        Hash of everything that decides the attempt's result (see `fingerprint_submission`).
     shares : mapping of str to float
         Share of the points, 0 to 1, of each exercise that earned any.
     """
@@ -57,7 +57,7 @@ def read_attempt_index(classroom: Classroom, student: str, lab: str) -> list[Gra
         entries = read_json(classroom.result_path(student, lab, "attempts"))["attempts"]
         attempts = [GradedAttempt(**entry) for entry in entries]
         paths = [_result_path(classroom, student, lab, attempt.fingerprint) for attempt in attempts]
-    except _INVALID_RECORD:
+    except _INVALID_RECORD_ERRORS:
         return []
     return [attempt for attempt, path in zip(attempts, paths, strict=True) if path.is_file()]
 
@@ -89,7 +89,7 @@ def load_attempt(classroom: Classroom, student: str, lab: str, fingerprint: str)
         fields: dict[str, Any] = json.loads(text)
         notebook = NotebookNode(fields["notebook"])
         return GradedSubmission.from_fields(fields, notebook).with_student(student)
-    except _INVALID_RECORD:
+    except _INVALID_RECORD_ERRORS:
         return None
 
 
@@ -135,7 +135,7 @@ def find_best_attempt(
 
 
 @dataclass(frozen=True)
-class ChangedChoice:
+class CountedAttemptChange:
     """Attempt that counts now, in place of the one that counted in the last run of grading.
 
     Parameters
@@ -160,8 +160,8 @@ def find_changed_choices(
     labs: Mapping[str, Lab],
     policy: Policy,
     deadlines: Deadlines,
-    stated_times: Mapping[tuple[str, str], datetime],
-) -> Iterator[ChangedChoice]:
+    roster_times: Mapping[tuple[str, str], datetime],
+) -> Iterator[CountedAttemptChange]:
     """Find the submissions for which another attempt counts now than in the last run of grading.
 
     A change of course.toml, of the roster or of an extension can make another attempt the best.
@@ -169,7 +169,7 @@ def find_changed_choices(
 
     Parameters
     ----------
-    stated_times : mapping of (str, str) to datetime
+    roster_times : mapping of (str, str) to datetime
         Submission times that the roster states, by student and lab.
     """
     for key in classroom.list_submissions(list(labs)):
@@ -180,7 +180,7 @@ def find_changed_choices(
         if policy.best_attempt:
             shares_by_name = {}
             for file_name, entry in entries.items():
-                submitted_at = stated_times.get(key)
+                submitted_at = roster_times.get(key)
                 attempt = classroom.read_attempt(*key, file_name)
                 if attempt and not submitted_at:
                     submitted_at = parse_timestamp(attempt.timestamp)
@@ -194,7 +194,7 @@ def find_changed_choices(
         if (name, chosen.fingerprint) != (stored_name, stored_hash):
             graded = load_attempt(classroom, *key, chosen.fingerprint)
             if graded:
-                yield ChangedChoice(name, attempt, graded, chosen.fingerprint)
+                yield CountedAttemptChange(name, attempt, graded, chosen.fingerprint)
 
 
 def describe_ungraded_attempts(classroom: Classroom, labs: Mapping[str, Lab], policy: Policy) -> list[str]:
@@ -238,6 +238,6 @@ def _read_graded_attempts(
         entries[name] = None
         for follow_through in (True, False):
             options = GradingOptions(follow_through=follow_through)
-            fingerprint = result_store.submission_fingerprint(attempt, labs[lab], options)
+            fingerprint = result_store.fingerprint_submission(attempt, labs[lab], options)
             entries[name] = entries[name] or index.get(fingerprint)
     return entries

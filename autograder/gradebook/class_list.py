@@ -82,7 +82,7 @@ class ClassList:
         """
 
         def parse(text: str, lab: str) -> timedelta | None:
-            due = policy.due[lab] or (gradebook_due or {}).get(lab)
+            due = policy.due_dates[lab] or (gradebook_due or {}).get(lab)
             return parse_extension(text, due, policy.zone)
 
         return self._read_roster_columns(
@@ -135,9 +135,9 @@ class ClassList:
             Allow a heading without a lab, whose values hold for all labs. A heading with a lab
             overrides these values for its lab.
         """
-        labs = {normalise_name(lab): [lab] for lab in policy.due}
+        labs = {normalise_name(lab): [lab] for lab in policy.due_dates}
         if for_all:
-            labs[""] = list(policy.due)
+            labs[""] = list(policy.due_dates)
         values = {}
         for student, person in self.people.items():
             # The columns are sorted by the lab's name at the end of their headings. A column that
@@ -147,7 +147,7 @@ class ClassList:
                 if normalise_name(heading) not in labs:
                     raise ClassListError(
                         f"roster.csv has a column '{column} {heading}', "
-                        f"but the labs are {join_words(policy.due)}."
+                        f"but the labs are {join_words(policy.due_dates)}."
                     )
                 for lab in labs[normalise_name(heading)]:
                     try:
@@ -204,12 +204,12 @@ def _reject_roster_of_other_class(roster: Roster, submitters: set[str], students
         names = [person.name or person.student for person in roster.people]
         raise ClassListError(
             f"roster.csv seems to be another class's: {len(strangers)} of the {len(submitters)} "
-            f"who submitted are not in it ({_list_first(strangers)}), and it lists "
-            f"{_list_first(names)}. Put this class's roster in its place, or take it away."
+            f"who submitted are not in it ({_join_names(strangers)}), and it lists "
+            f"{_join_names(names)}. Put this class's roster in its place, or take it away."
         )
 
 
-def _list_first(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     """Return the first few names as one text, with an ellipsis if there are more."""
     text = join_words(map(escape_unprintable, names[:MAX_NAMES_SHOWN]))
     return f"{text} …" if len(names) > MAX_NAMES_SHOWN else text
@@ -221,10 +221,10 @@ def _list_first(names: list[str]) -> str:
 _STROKED_LETTER = re.compile(r"LATIN (?:CAPITAL|SMALL) LETTER (\w) WITH ")
 
 
-def alphabetical_key(name: str) -> str:
+def make_name_key(name: str) -> str:
     """Return a key for sorting names alphabetically: É beside E, Ł beside L, and a beside A.
 
-    >>> sorted(["Zoe", "Łucja", "Émile", "Mia", "ada"], key=alphabetical_key)
+    >>> sorted(["Zoe", "Łucja", "Émile", "Mia", "ada"], key=make_name_key)
     ['ada', 'Émile', 'Łucja', 'Mia', 'Zoe']
     """
     letters = []

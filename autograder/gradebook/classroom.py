@@ -55,7 +55,7 @@ class Submission:
 
     student: str
     lab: str
-    data: bytes | None
+    content: bytes | None
     note: str
     timestamp: str | None
 
@@ -143,7 +143,7 @@ class Classroom:
     def read_submission(self, student: str, lab: str) -> Submission:
         """Read the submission that counts; refuse a link or a very large file, and note why."""
         try:
-            name = self.counted_attempt(student, lab)
+            name = self.find_counted_attempt(student, lab)
             attempt = self._read_earlier_attempt(student, lab, name) if name else None
             return attempt or self._read_newest_attempt(student, lab)
         except (OSError, ValueError) as error:
@@ -186,7 +186,7 @@ class Classroom:
         except (OSError, ValueError):
             return None
 
-    def counted_attempt(self, student: str, lab: str) -> str:
+    def find_counted_attempt(self, student: str, lab: str) -> str:
         """Return the file of the earlier submission that counts; "" if the newest one counts."""
         if self.course.policy.get("attempts") != "best":
             return ""

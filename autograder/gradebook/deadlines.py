@@ -37,12 +37,12 @@ class Deadlines:
         Time by which the due date is moved for a student.
     """
 
-    due: Mapping[str, datetime] = field(default_factory=dict)
+    due_dates: Mapping[str, datetime] = field(default_factory=dict)
     extensions: Mapping[tuple[str, str], timedelta] = field(default_factory=dict)
 
     def make_timing(self, student: str, lab: str, submitted_at: datetime | None) -> Timing:
         """Return a submission's time, due date and extension as one record."""
-        return Timing(submitted_at, self.due.get(lab), self.extensions.get((student, lab)))
+        return Timing(submitted_at, self.due_dates.get(lab), self.extensions.get((student, lab)))
 
     def find_deadline(self, student: str, lab: str) -> datetime | None:
         """Return a lab's due date for a student, with the extension, in UTC; None if there is none.
@@ -58,7 +58,7 @@ class Deadlines:
         for (student, lab), extension in self.extensions.items():
             if student in pseudonyms:
                 extensions[pseudonyms[student], lab] = extension
-        return Deadlines(self.due, extensions)
+        return Deadlines(self.due_dates, extensions)
 
 
 def read_deadlines(query: Callable | None, policy: Policy, class_list: ClassList) -> Deadlines:
@@ -97,7 +97,7 @@ def merge_deadlines(
         The gradebook's due date of each lab that has one there, in UTC without a time zone.
     """
     due = dict(gradebook_due)
-    due |= {name: to_naive_utc(date) for name, date in policy.due.items() if date}
+    due |= {name: to_naive_utc(date) for name, date in policy.due_dates.items() if date}
     roster_extensions = class_list.read_extensions(policy, due)
     return Deadlines(due, {**gradebook_extensions, **roster_extensions})
 
@@ -148,10 +148,10 @@ def compute_timings(
         Recorded time of each submission, in UTC without a time zone. A time in the roster overrides
         it.
     """
-    stated_times = class_list.read_submission_times(policy)
+    roster_times = class_list.read_submission_times(policy)
     by_student: dict[str, dict[str, Timing]] = {}
     for (student, name), recorded_time in submission_times.items():
-        submitted_at = stated_times.get((student, name), recorded_time)
+        submitted_at = roster_times.get((student, name), recorded_time)
         timing = deadlines.make_timing(student, name, submitted_at)
         by_student.setdefault(student, {})[name] = timing
     timings = {}

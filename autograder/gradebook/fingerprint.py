@@ -24,7 +24,7 @@ from typing import Any, TypeGuard
 
 import autograder
 from autograder.authoring.lab import Lab
-from autograder.core.notebook_cells import cell_grade_id, nbgrader_metadata
+from autograder.core.notebook_cells import get_grade_id, get_nbgrader_metadata
 
 _ENGINE = Path(autograder.__file__).parent
 _FIRST_MODULE = "autograder.grading.grade_submission"
@@ -32,7 +32,7 @@ _MIN_FILE_NAME_CHARACTERS = 4  # shorter strings in the code are not taken for n
 
 
 @dataclass
-class _CodeFacts:
+class _CodeDependencies:
     """Everything in a piece of code that may change a submission's verdict, such as its imports.
 
     Parameters
@@ -58,7 +58,7 @@ class _CodeFacts:
 
 
 @cache
-def lab_fingerprint(lab: Lab) -> str:
+def fingerprint_lab(lab: Lab) -> str:
     """Return the lab's fingerprint (a hash of its code), computed only once in each process."""
     return compute_fingerprint(lab)
 
@@ -100,14 +100,14 @@ def compute_fingerprint(lab: Lab) -> str:
 def _texts_of_cells_for_grading(lab: Lab) -> Iterator[str]:
     """Yield a text for each code or answer cell of the solution, to compute the lab's hash from."""
     for cell in lab.read_solution().cells:
-        if cell.cell_type == "code" or nbgrader_metadata(cell).get("solution"):
+        if cell.cell_type == "code" or get_nbgrader_metadata(cell).get("solution"):
             tags = cell.metadata.get("tags", [])
-            yield f"{cell_grade_id(cell)} {cell.cell_type} {cell.source} {tags}"
+            yield f"{get_grade_id(cell)} {cell.cell_type} {cell.source} {tags}"
 
 
 def _collect_facts_of_imported_modules(
     names: Iterable[str], roots: Mapping[str, Path]
-) -> dict[str, _CodeFacts]:
+) -> dict[str, _CodeDependencies]:
     """Collect what may change a verdict in some modules and in all modules that they import.
 
     Only modules below `roots` are followed. The packages that contain a module are included, since
@@ -122,7 +122,7 @@ def _collect_facts_of_imported_modules(
     roots : mapping of str to Path
         Folder of each top-level package to follow, by the package's name.
     """
-    modules: dict[str, _CodeFacts] = {}
+    modules: dict[str, _CodeDependencies] = {}
     queue = sorted(names)  # a package before its modules
     while queue:
         name = queue.pop(0)
@@ -144,12 +144,12 @@ def _collect_facts_of_imported_modules(
     return modules
 
 
-def _read_module(path: Path, package: str) -> _CodeFacts:
+def _read_module(path: Path, package: str) -> _CodeDependencies:
     return _collect_code_facts(path.read_bytes(), package)
 
 
 @cache
-def _collect_code_facts(source: bytes, package: str) -> _CodeFacts:
+def _collect_code_facts(source: bytes, package: str) -> _CodeDependencies:
     """Return everything in a piece of code that may change a submission's verdict.
 
     Parameters
@@ -159,7 +159,7 @@ def _collect_code_facts(source: bytes, package: str) -> _CodeFacts:
     """
     tree = ast.parse(source)
     top_level = {id(node) for node in tree.body}
-    facts = _CodeFacts()
+    facts = _CodeDependencies()
     queue: list[ast.AST] = [tree]
     while queue:
         node = queue.pop()
@@ -175,7 +175,7 @@ def _collect_code_facts(source: bytes, package: str) -> _CodeFacts:
     return facts
 
 
-def _collect_strings_of_node(node: ast.AST, facts: _CodeFacts) -> None:
+def _collect_strings_of_node(node: ast.AST, facts: _CodeDependencies) -> None:
     """Add the strings in a syntax-tree node (a string, or a dict of strings) to `facts`."""
     if isinstance(node, ast.Dict):
         for key, value in zip(node.keys, node.values, strict=True):
@@ -227,7 +227,9 @@ def _imported_modules(node: ast.Import | ast.ImportFrom, package: str) -> Iterat
         yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
-def _versions_of_used_packages(lab: Lab, named: Iterable[str], code: Iterable[_CodeFacts]) -> Iterator[str]:
+def _versions_of_used_packages(
+    lab: Lab, named: Iterable[str], code: Iterable[_CodeDependencies]
+) -> Iterator[str]:
     """Yield "package version" for each installed package that can affect an answer."""
     names = {name.partition(".")[0] for name in named}.union(*(facts.packages for facts in code))
     # A package may use another one that no code imports: Keras, for example, uses a backend. So
@@ -239,7 +241,7 @@ def _versions_of_used_packages(lab: Lab, named: Iterable[str], code: Iterable[_C
             yield f"{name} {metadata.version(name)}"
 
 
-def _data_files_named_in_code(lab: Lab, code: Iterable[_CodeFacts]) -> Iterator[Path]:
+def _data_files_named_in_code(lab: Lab, code: Iterable[_CodeDependencies]) -> Iterator[Path]:
     """Yield those data files of the course whose names stand as strings in its code."""
     names = set[str]().union(*(facts.strings for facts in code))
     names = {name for name in names if len(name.replace("*", "")) >= _MIN_FILE_NAME_CHARACTERS}

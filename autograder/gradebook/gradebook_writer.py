@@ -29,7 +29,7 @@ from autograder.authoring.lab import Lab
 from autograder.authoring.nbgrader_settings import make_settings
 from autograder.core.errors import make_printable
 from autograder.core.files import hash_parts, read_json, write_file
-from autograder.core.notebook_cells import grade_id, grade_id_of_test, nbgrader_metadata
+from autograder.core.notebook_cells import get_nbgrader_metadata, make_grade_id, make_test_grade_id
 from autograder.core.results import Result, Verdict
 from autograder.gradebook import result_store
 from autograder.gradebook.attempt_choice import find_changed_choices, store_counted_attempt
@@ -47,14 +47,14 @@ from autograder.gradebook.graded_submission import GradedSubmission
 from autograder.gradebook.nbgrader_db import (
     GradebookError,
     SubmissionRefused,
-    error_sentence,
+    format_error,
     gradebook_exists,
     lock_classroom,
     open_gradebook,
+    remove_password,
     set_due_date,
     silence_nbgrader,
     translate_read_errors,
-    without_password,
 )
 from autograder.gradebook.policy import Policy, read_policy, rescale_score
 
@@ -132,7 +132,7 @@ class GradebookWriter:
         """Records of the labs in nbgrader's gradebook, which calls labs assignments."""
         return list(self._gradebook.assignments)
 
-    def enter_labs(self, labs: Sequence[Lab], policy: Policy) -> None:
+    def save_labs(self, labs: Sequence[Lab], policy: Policy) -> None:
         """Write each lab into the gradebook, as an assignment with a due date and graded cells.
 
         The cells are those of the lab's current solution notebook. If course.toml has no due date
@@ -145,7 +145,7 @@ class GradebookWriter:
                     self._exercises_with_parts.add((lab.name, exercise.name))
             with lock_classroom(self.classroom):
                 self._write_with_retries(
-                    partial(self._save_due_date_and_cells, lab, policy.due[lab.name], points)
+                    partial(self._save_due_date_and_cells, lab, policy.due_dates[lab.name], points)
                 )
 
     def _save_due_date_and_cells(self, lab: Lab, due: datetime | None, points: Mapping[str, float]) -> None:
@@ -153,8 +153,8 @@ class GradebookWriter:
         self._gradebook.db.execute(sql(_SUBMISSION_INDEX_SQL))
         self._gradebook.db.commit()
         notebooks = self._gradebook.find_assignment(lab.name).notebooks
-        sources = hash_parts(lab.solution.read_bytes(), str(dict(points)))
-        state = {"gradebook": without_password(self.classroom.db), "made_of": sources}
+        sources = hash_parts(lab.solution_path.read_bytes(), str(dict(points)))
+        state = {"gradebook": remove_password(self.classroom.db), "made_of": sources}
         path = self.classroom.root / f".{lab.name}.prepared"
         if not notebooks or read_json(path) != state:
             self._rescale_manual_scores(lab, points)
@@ -225,7 +225,7 @@ class GradebookWriter:
         notebook = lab.read_solution()
         self._cells.pop(lab.name, None)
         for cell in notebook.cells:
-            nbgrader = nbgrader_metadata(cell)
+            nbgrader = get_nbgrader_metadata(cell)
             if nbgrader.get("grade"):
                 nbgrader["points"] = points[lab.find_item_of_cell(nbgrader["grade_id"])]
         resources = {
@@ -237,7 +237,7 @@ class GradebookWriter:
             except RuntimeError as error:
                 raise GradebookError(
                     f"The gradebook holds submissions of another version of {lab.name} "
-                    f"({error_sentence(error)}); "
+                    f"({format_error(error)}); "
                     "give the new version a new classroom with --classroom."
                 ) from None
 
@@ -299,7 +299,7 @@ class GradebookWriter:
         self._recorded_submissions().add((submission.student, submission.lab))
         # In the dict `earlier`, the keys are names of exercises. In the dict `shared`, the keys are
         # names of notebook cells, which may be the exercise's name or that of its test cell.
-        retired_cells = {*earlier, *map(grade_id_of_test, earlier)}
+        retired_cells = {*earlier, *map(make_test_grade_id, earlier)}
         shared_marks = {}
         for cell, score in old_record.shared.items():
             if cell not in retired_cells:
@@ -322,7 +322,7 @@ class GradebookWriter:
         otherwise the answer waits for a new manual mark, unless the student has written nothing.
         """
         results = {result.exercise: result for result in graded_submission.results}
-        tests = {grade_id_of_test(name): result for name, result in results.items()}
+        tests = {make_test_grade_id(name): result for name, result in results.items()}
         for cell, (grade, points) in entries.grades.items():
             result = tests.get(cell) or results.get(cell)
             if result is None:
@@ -336,7 +336,7 @@ class GradebookWriter:
             old_answer = old_record.answers.get(name, "")
             new_answer = graded_submission.answers.get(name, "")
             is_changed = old_answer != new_answer
-            comment = entries.comments.get(cell) or entries.comments.get(grade_id(name))
+            comment = entries.comments.get(cell) or entries.comments.get(make_grade_id(name))
             withdrawn = None
             if is_changed and old_record.answers:
                 # A mark that was copied from a partner follows the partner's, so it is not kept.
@@ -370,7 +370,7 @@ class GradebookWriter:
         # Comments are keyed by the answer cell's name. A question has that name itself; the
         # exercise `stable_softmax` has the cell `stable-softmax`.
         results = {result.exercise: result for result in graded_submission.results}
-        results |= {grade_id(result.exercise): result for result in graded_submission.results}
+        results |= {make_grade_id(result.exercise): result for result in graded_submission.results}
         for name, comment in entries.comments.items():
             text = ""
             if name in results:
@@ -485,7 +485,7 @@ class GradebookWriter:
     ) -> None:
         grade_cell = comment_cell = question
         if question in lab.exercises:
-            grade_cell, comment_cell = grade_id_of_test(question), grade_id(question)
+            grade_cell, comment_cell = make_test_grade_id(question), make_grade_id(question)
         for student, (points, words) in marks_by_student.items():
             notebook = self._gradebook.find_submission_notebook(lab.name, lab.name, student)
             for grade in notebook.grades:
@@ -584,7 +584,7 @@ class GradebookWriter:
         cell, grade = api.GradeCell, api.Grade
         notebook, submission = api.SubmittedNotebook, api.SubmittedAssignment
         shares = self._find_earned_shares(labs)
-        exercises = {grade_id_of_test(name): name for lab in labs for name in policy.points[lab]}
+        exercises = {make_test_grade_id(name): name for lab in labs for name in policy.points[lab]}
         rows = (
             self._gradebook.db.query(
                 grade, cell.max_score, cell.name, submission.student_id, api.Assignment.name
@@ -643,11 +643,11 @@ class GradebookWriter:
                     error, "connection_invalidated", False
                 )
                 if writes_one_submission and attempt > 1 and not is_lost:
-                    raise SubmissionRefused(error_sentence(error)) from None
+                    raise SubmissionRefused(format_error(error)) from None
                 if attempt == MAX_TRIES:
                     raise GradebookError(
-                        f"The gradebook {without_password(self.classroom.db)} could not be "
-                        f"written: {error_sentence(error)} No result is lost: they are kept in "
+                        f"The gradebook {remove_password(self.classroom.db)} could not be "
+                        f"written: {format_error(error)} No result is lost: they are kept in "
                         "results/; run the same command again."
                     ) from None
                 time.sleep(0.2 * 4 ** (attempt - 1))
@@ -678,7 +678,7 @@ def refresh_gradebook(
         with GradebookWriter(classroom) as writer:
             assignments = {assignment.name for assignment in writer.assignments}
             names = [lab for lab in labs if lab in assignments]
-            writer.enter_labs([labs[lab] for lab in names], policy)
+            writer.save_labs([labs[lab] for lab in names], policy)
             class_list = class_list or read_class_list(classroom)
             gradebook_labs = {lab: labs[lab] for lab in names}
             _record_changed_choices(classroom, gradebook_labs, policy, class_list, writer)
@@ -695,8 +695,8 @@ def _record_changed_choices(
 ) -> None:
     """Record the stored result of each attempt that counts now, in place of another attempt's."""
     deadlines = read_class_deadlines(classroom, policy, class_list)
-    stated_times = class_list.read_submission_times(policy)
-    for choice in find_changed_choices(classroom, labs, policy, deadlines, stated_times):
+    roster_times = class_list.read_submission_times(policy)
+    for choice in find_changed_choices(classroom, labs, policy, deadlines, roster_times):
         attempt = choice.attempt
         # Write the result last: if the run is interrupted before, the next one finds the choice
         # changed again and repeats these steps.

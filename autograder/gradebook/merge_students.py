@@ -7,7 +7,7 @@ from typing import Any
 from nbgrader import api
 
 from autograder.core.errors import AutograderError, join_words
-from autograder.core.notebook_cells import grade_id, grade_id_of_test
+from autograder.core.notebook_cells import make_grade_id, make_test_grade_id
 from autograder.gradebook.class_list import read_class_list
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.gradebook_records import (
@@ -133,7 +133,7 @@ def _copy_manual_marks_to_newer(
     """Copy the manual marks of the older submission to the newer one, which replaces it."""
     winner_comments, loser_comments = _comments_by_cell(winner), _comments_by_cell(loser)
     winner_grades = {grade.name: grade for notebook in winner.notebooks for grade in notebook.grades}
-    names = {grade_id_of_test(name): name for name in {*record.answers, *loser_record.answers}}
+    names = {make_test_grade_id(name): name for name in {*record.answers, *loser_record.answers}}
     for exercise, mark in loser_record.earlier.items():
         record.earlier.setdefault(exercise, mark)
     for exercise, marks in loser_record.withdrawn.items():
@@ -143,7 +143,7 @@ def _copy_manual_marks_to_newer(
         for grade in notebook.grades:
             name = names.get(grade.name, grade.name)
             new_grade = winner_grades.get(grade.name)
-            comment = loser_comments.get(name) or loser_comments.get(grade_id(name))
+            comment = loser_comments.get(name) or loser_comments.get(make_grade_id(name))
             words = (comment and comment.manual_comment) or ""
             mark = EarlierMark(grade.manual_score, words, grade.extra_credit)
             if new_grade is None or mark == EarlierMark():
@@ -159,7 +159,7 @@ def _copy_manual_marks_to_newer(
             new_grade.manual_score, new_grade.extra_credit = mark.score, mark.extra_credit
             if mark.score is not None:
                 new_grade.needs_manual_grade = False
-            new_comment = winner_comments.get(name) or winner_comments.get(grade_id(name))
+            new_comment = winner_comments.get(name) or winner_comments.get(make_grade_id(name))
             if new_comment and words and not new_comment.manual_comment:
                 new_comment.manual_comment = words
 

@@ -30,7 +30,7 @@ class SubmissionRefused(Exception):
     """Error for one submission that the gradebook does not accept, although it accepts others."""
 
 
-def without_password(url: str) -> str:
+def remove_password(url: str) -> str:
     """Return a database address without its password."""
     try:
         return make_url(url).render_as_string(hide_password=True)
@@ -78,8 +78,8 @@ def open_gradebook(classroom: Classroom) -> Gradebook:
             return Gradebook(classroom.db, classroom.course.id)
     except Exception as error:  # noqa: BLE001 - drivers raise many types
         raise GradebookError(
-            f"The gradebook {without_password(classroom.db)} cannot be opened: "
-            f"{error_sentence(error)} Check the address given with --db and that the server is "
+            f"The gradebook {remove_password(classroom.db)} cannot be opened: "
+            f"{format_error(error)} Check the address given with --db and that the server is "
             "running."
         ) from None
 
@@ -100,7 +100,7 @@ def lock_classroom(classroom: Classroom) -> Iterator[None]:
         yield
 
 
-def error_sentence(error: Exception) -> str:
+def format_error(error: Exception) -> str:
     """Return the first line of a database error as a sentence."""
     line = str(getattr(error, "orig", None) or error).strip().split("\n")[0]
     return line if line.endswith((".", "!", "?")) else f"{line}."
@@ -113,8 +113,8 @@ def translate_read_errors(url: str) -> Iterator[None]:
         yield
     except (ValueError, TypeError, OverflowError) as error:
         raise GradebookError(
-            f"The gradebook {without_password(url)} has an entry that cannot be read: "
-            f"{error_sentence(error)} Restore an earlier copy, or put it away: `autograder grade` "
+            f"The gradebook {remove_password(url)} has an entry that cannot be read: "
+            f"{format_error(error)} Restore an earlier copy, or put it away: `autograder grade` "
             "makes a new one from results/."
         ) from None
 

@@ -142,7 +142,7 @@ class Policy:
     zone: tzinfo = UTC
     best_attempt: bool = False
     late_days: int = 0
-    due: Mapping[str, datetime | None] = field(default_factory=dict)
+    due_dates: Mapping[str, datetime | None] = field(default_factory=dict)
 
     @property
     def lateness_rules(self) -> str:
@@ -252,7 +252,7 @@ def read_policy(course: Course, labs: Mapping[str, Lab]) -> Policy:
         zone=zone,
         best_attempt=attempts == "best",
         late_days=numbers["late_days"],
-        due=due,
+        due_dates=due,
     )
 
 

@@ -106,13 +106,13 @@ def _read_request_rows(path: Path) -> list[dict[str, str]]:
     """Return the rows of the file as dicts with all columns; [] if there is no file."""
     try:
         text, _ = decode_text(read_regular_file(path, MAX_REQUESTS_BYTES))
-        header, *rows = parse_csv_rows(text, lambda heading: _column_of(heading) != "") or [[]]
+        header, *rows = parse_csv_rows(text, lambda heading: _find_column(heading) != "") or [[]]
     except FileNotFoundError:
         return []
     except (NotRegularFile, OSError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or error
         raise RegradeRequestError(f"{path} cannot be read: {reason}.") from None
-    columns = [_column_of(heading) for heading in header]
+    columns = [_find_column(heading) for heading in header]
     for name in _REQUIRED_COLUMNS:
         if name not in columns:
             raise RegradeRequestError(
@@ -158,10 +158,10 @@ def _find_lab_with_exercise(labs: Mapping[str, Lab], lab_name: str, exercise: st
     return lab
 
 
-def _column_of(heading: str) -> str:
+def _find_column(heading: str) -> str:
     """Return the program's name for a column with this heading; "" for an unknown heading.
 
-    >>> _column_of("Question"), _column_of("Remarks")
+    >>> _find_column("Question"), _find_column("Remarks")
     ('exercise', '')
     """
     return _COLUMN_OF_HEADING.get(normalise_name(heading), "")

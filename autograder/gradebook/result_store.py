@@ -3,7 +3,7 @@
     results/<student>/<lab>.json         the verdicts, the notes, and a hash of each answer
     autograded/<student>/<lab>/          the executed notebook (nbgrader's own folder)
 
-A result is valid as long as the hash stored with it equals `submission_fingerprint`.
+A result is valid as long as the hash stored with it equals `fingerprint_submission`.
 """
 
 import json
@@ -14,13 +14,13 @@ from autograder.authoring.lab import Lab
 from autograder.core.files import hash_parts, write_file
 from autograder.core.results import Verdict
 from autograder.gradebook.classroom import Classroom, Submission
-from autograder.gradebook.fingerprint import lab_fingerprint
+from autograder.gradebook.fingerprint import fingerprint_lab
 from autograder.gradebook.graded_submission import GradedSubmission, GradingOptions
 
-VERSION = 5
+FORMAT_VERSION = 5
 
 _LIMIT_VERDICTS = (Verdict.TIMEOUT, Verdict.CRASH)
-_INVALID_RECORD = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+_INVALID_RECORD_ERRORS = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 def load_result(
@@ -37,7 +37,7 @@ def load_result(
     path = classroom.result_path(submission.student, submission.lab)
     try:
         record = json.loads(path.read_text("utf-8"))
-        if record["version"] != VERSION or record["hash"] != submission_fingerprint(
+        if record["version"] != FORMAT_VERSION or record["hash"] != fingerprint_submission(
             submission,
             lab,
             options,
@@ -49,7 +49,7 @@ def load_result(
         if other_limits and verdicts.intersection(_LIMIT_VERDICTS):
             return None
         return graded_submission
-    except _INVALID_RECORD:
+    except _INVALID_RECORD_ERRORS:
         return None
 
 
@@ -67,11 +67,11 @@ def store_result(
     Parameters
     ----------
     fingerprint : str
-        Hash of everything that decides the result, from `submission_fingerprint`.
+        Hash of everything that decides the result, from `fingerprint_submission`.
     """
     store_notebook(classroom, submission, graded_submission)
     record = {
-        "version": VERSION,
+        "version": FORMAT_VERSION,
         "hash": fingerprint,
         **graded_submission.to_fields(),
     }
@@ -113,12 +113,12 @@ def load_all_results(
 def _load_file(path: Path) -> GradedSubmission | None:
     try:
         graded_submission = GradedSubmission.from_fields(json.loads(path.read_text("utf-8")))
-    except _INVALID_RECORD:
+    except _INVALID_RECORD_ERRORS:
         return None
     return graded_submission.with_student(path.parent.name)
 
 
-def submission_fingerprint(submission: Submission, lab: Lab, options: GradingOptions) -> str:
+def fingerprint_submission(submission: Submission, lab: Lab, options: GradingOptions) -> str:
     """Return a hash of everything that decides a result: submission, lab and options."""
-    data = submission.data if submission.data is not None else b""
-    return hash_parts(data, submission.note, lab_fingerprint(lab), str(options.follow_through))
+    data = submission.content if submission.content is not None else b""
+    return hash_parts(data, submission.note, fingerprint_lab(lab), str(options.follow_through))

@@ -68,8 +68,8 @@ def choose_best_attempts(
     """
     class_list = read_class_list(classroom)
     deadlines = read_class_deadlines(classroom, policy, class_list)
-    stated_times = class_list.read_submission_times(policy)
-    attempts = _list_repeated_submissions(classroom, labs, submissions, stated_times, options)
+    roster_times = class_list.read_submission_times(policy)
+    attempts = _list_repeated_submissions(classroom, labs, submissions, roster_times, options)
     graded: _GradedAttempts = {key: {} for key in attempts}
     if not force:
         for key in attempts:
@@ -78,7 +78,7 @@ def choose_best_attempts(
     for submission, outcome in pool.grade_all(_read_attempts_without_result(classroom, attempts, graded)):
         student, lab = submission.student, submission.lab
         if isinstance(outcome, GradedSubmission) and not outcome.faults:
-            fingerprint = result_store.submission_fingerprint(submission, labs[lab], options)
+            fingerprint = result_store.fingerprint_submission(submission, labs[lab], options)
             store_attempt(classroom, student, lab, fingerprint, outcome)
             shares = {}
             for result in outcome.results:
@@ -96,7 +96,7 @@ def _list_repeated_submissions(
     classroom: Classroom,
     labs: Mapping[str, Lab],
     submissions: Iterable[_Key],
-    stated_times: Mapping[_Key, datetime],
+    roster_times: Mapping[_Key, datetime],
     options: GradingOptions,
 ) -> _Attempts:
     """Return the submissions of each student who has submitted a lab repeatedly.
@@ -111,8 +111,8 @@ def _list_repeated_submissions(
             continue
         attempts[key] = {}
         for name, attempt in by_name.items():
-            fingerprint = result_store.submission_fingerprint(attempt, labs[key[1]], options)
-            submitted_at = stated_times.get(key) or parse_timestamp(attempt.timestamp)
+            fingerprint = result_store.fingerprint_submission(attempt, labs[key[1]], options)
+            submitted_at = roster_times.get(key) or parse_timestamp(attempt.timestamp)
             attempts[key][name] = _Attempt(fingerprint, submitted_at)
     return attempts
 

@@ -52,7 +52,7 @@ class ClusterClient:
     trial : tuple
         Function that tests a worker, and its arguments. It returns the reason why the worker cannot
         grade, or "".
-    say : callable
+    show_message : callable
         Function that shows a sentence to the user.
 
     Raises
@@ -66,13 +66,18 @@ class ClusterClient:
         address: str,
         function: Callable[..., str],
         trial: tuple[Any, ...],
-        say: Callable[[str], None],
+        show_message: Callable[[str], None],
     ):
         from distributed import Client
 
-        # Silence Dask's log messages: the user sees sentences through `say` instead.
+        # Silence Dask's log messages: the user sees sentences through `show_message` instead.
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
-        self._address, self._function, self._trial, self._say = address, function, trial, say
+        self._address, self._function, self._trial, self._show_message = (
+            address,
+            function,
+            trial,
+            show_message,
+        )
         try:
             self._client = Client(address, timeout="10s", set_as_default=False)
         except (OSError, ValueError) as error:
@@ -246,7 +251,7 @@ class ClusterClient:
             )
         if monotonic() > self._last_notice + _NOTICE_INTERVAL_SECONDS:
             self._last_notice = monotonic()
-            self._say(
+            self._show_message(
                 f"The Dask scheduler at {self._address} has no workers; waiting for some. Start "
                 f"them with `dask worker {self._address} --nthreads 1`."
             )
@@ -273,4 +278,4 @@ class ClusterClient:
         del self._trials[worker]
         first_line = str(reason).split("\n")[0]
         self._excluded[worker] = make_printable(first_line)[:_MAX_REASON_CHARACTERS].rstrip(".")
-        self._say(f"The worker {worker} is left out: {self._excluded[worker]}.")
+        self._show_message(f"The worker {worker} is left out: {self._excluded[worker]}.")

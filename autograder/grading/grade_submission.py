@@ -27,7 +27,7 @@ from autograder.authoring.python_names import find_definitions, find_external_na
 from autograder.authoring.released_notebook import release_notebook
 from autograder.core.errors import backticks_to_html, join_words, make_printable
 from autograder.core.import_guard import find_imports
-from autograder.core.notebook_cells import cell_grade_id, grade_id, nbgrader_metadata
+from autograder.core.notebook_cells import get_grade_id, get_nbgrader_metadata, make_grade_id
 from autograder.core.results import CellOutcome, Result, ResultReason, Verdict
 from autograder.diagnosis.render import render_html, render_text
 from autograder.gradebook.graded_submission import NOT_RUN_OUTPUT, GradedSubmission
@@ -45,14 +45,14 @@ from autograder.grading.sanitise import (
     truncate,
     truncate_source,
 )
-from autograder.grading.worker import limited_stage
+from autograder.grading.worker import time_limited_stage
 from autograder.judging.judge import Finding, describe_broken_dependency, judge
 from autograder.sandbox import Cell, CellRun, Sandbox, SandboxError
 from autograder.values.case_records import Question
-from autograder.values.structural_mistakes import STRUCTURAL
+from autograder.values.structural_mistakes import MISTAKES
 
 # Work on a submission outside of the sandbox has two stages, each with a time limit of its own.
-# These are the stages' names, which `limited_stage` takes.
+# These are the stages' names, which `time_limited_stage` takes.
 READING_STAGE, SHOWING_STAGE = "Reading the notebook", "Showing what it printed"
 MAX_STAGE_SECONDS = 20
 HIDDEN_CASE_SETS = 8  # sets of hidden cases a lab; a submission's bytes choose one of them
@@ -79,17 +79,17 @@ _HIDDEN_CASE_SUMMARIES = {
     "not finite": "numbers that should be finite are not",
 }
 
-_releases: dict[Lab, NotebookNode] = {}
+_release_cache: dict[Lab, NotebookNode] = {}
 
 
 def release_for_grading(lab: Lab) -> NotebookNode:
     """Return a lab's notebook as students get it, but with the schemes for manual marking in it."""
-    if lab not in _releases:
-        _releases[lab] = release_notebook(lab.read_solution(), lab, for_grading=True)
-    return _releases[lab]
+    if lab not in _release_cache:
+        _release_cache[lab] = release_notebook(lab.read_solution(), lab, for_grading=True)
+    return _release_cache[lab]
 
 
-def set_release(lab: Lab, text: str) -> None:
+def cache_release(lab: Lab, text: str) -> None:
     """Store a lab's released notebook in this process; another process has made it, which is slow.
 
     Parameters
@@ -97,8 +97,8 @@ def set_release(lab: Lab, text: str) -> None:
     text : str
         The released notebook as JSON.
     """
-    if lab not in _releases:
-        _releases[lab] = nbformat.from_dict(json.loads(text))
+    if lab not in _release_cache:
+        _release_cache[lab] = nbformat.from_dict(json.loads(text))
 
 
 def prepare_lab(lab: Lab) -> None:
@@ -107,7 +107,7 @@ def prepare_lab(lab: Lab) -> None:
         exercise.questions()
 
 
-def hidden_case_seed(data: bytes, lab: str, salt: str) -> int:
+def compute_hidden_case_seed(data: bytes, lab: str, salt: str) -> int:
     """Return the random seed of a submission's hidden test cases.
 
     The file's bytes choose one of the lab's few sets of hidden cases. So a worker draws each set and
@@ -140,7 +140,7 @@ def grade_submission(
     *,
     salt: str,
     follow_through: bool = True,
-    plain: bool = False,
+    text_only: bool = False,
 ) -> GradedSubmission:
     """Grade one submission. No content of the submitted file can make this function raise.
 
@@ -151,25 +151,25 @@ def grade_submission(
     lab : Lab
     sandbox : Sandbox
     salt : str
-        The classroom's secret (see `hidden_case_seed`).
+        The classroom's secret (see `compute_hidden_case_seed`).
     follow_through : bool
         If an exercise fails and uses another exercise's wrong answer, judge the exercise again with
         the reference solution in place of that wrong answer.
-    plain : bool
+    text_only : bool
         Keep only the plain text of outputs and prose. Use this for a submission whose outputs took
         too long to clean.
     """
-    seed = hidden_case_seed(data, lab.name, salt)
-    graded = _grade_with_hidden_cases(data, lab, sandbox, seed, follow_through, plain)
+    seed = compute_hidden_case_seed(data, lab.name, salt)
+    graded = _grade_with_hidden_cases(data, lab, sandbox, seed, follow_through, text_only)
     return replace(graded, file_hash=hashlib.sha256(data).hexdigest())
 
 
 def _grade_with_hidden_cases(
-    data: bytes, lab: Lab, sandbox: Sandbox, seed: int, follow_through: bool, plain: bool
+    data: bytes, lab: Lab, sandbox: Sandbox, seed: int, follow_through: bool, text_only: bool
 ) -> GradedSubmission:
     release = release_for_grading(lab)
     try:
-        with limited_stage(READING_STAGE, MAX_STAGE_SECONDS):
+        with time_limited_stage(READING_STAGE, MAX_STAGE_SECONDS):
             rebuilt = rebuild_notebook(data, release)
     except UnreadableNotebook as error:
         return grade_unreadable_submission(lab, str(error), seed)
@@ -184,9 +184,9 @@ def _grade_with_hidden_cases(
         return report_grader_fault(lab, str(error), seed)
     answers, untouched = _hash_answers_and_list_untouched(lab, rebuilt.notebook)
     notes = rebuilt.notes
-    with limited_stage(SHOWING_STAGE, MAX_STAGE_SECONDS):
-        results = _fill_outputs_and_list_results(lab, rebuilt.notebook, cell_results, plain)
-        if plain:
+    with time_limited_stage(SHOWING_STAGE, MAX_STAGE_SECONDS):
+        results = _fill_outputs_and_list_results(lab, rebuilt.notebook, cell_results, text_only)
+        if text_only:
             note = "It takes too long to show as it is, so the grader shows it as plain text."
             notes = (*notes, note)
         if notes:
@@ -209,7 +209,7 @@ def grade_unreadable_submission(lab: Lab, reason: str, seed: int = 0) -> GradedS
     notebook = deepcopy(release_for_grading(lab))
     results = []
     for cell in notebook.cells:
-        nbgrader = nbgrader_metadata(cell)
+        nbgrader = get_nbgrader_metadata(cell)
         if nbgrader.get("grade"):
             name = lab.find_item_of_cell(nbgrader["grade_id"])
             results.append(_make_result(lab, name, Verdict.MISSING, reason, nbgrader["points"]))
@@ -229,7 +229,7 @@ def report_grader_fault(lab: Lab, reason: str, seed: int = 0) -> GradedSubmissio
     text = make_printable(f"The grader failed, not the student: {reason}")
     results = []
     for cell in notebook.cells:
-        nbgrader = nbgrader_metadata(cell)
+        nbgrader = get_nbgrader_metadata(cell)
         if nbgrader.get("grade"):
             name = lab.find_item_of_cell(nbgrader["grade_id"])
             results.append(
@@ -249,7 +249,7 @@ def _find_used_packages(lab: Lab, notebook: NotebookNode) -> set[str]:
         if cell.cell_type != "code" or cell.source in release_sources:
             continue
         lines = cell.source.split("\n")
-        if not cell_grade_id(cell):
+        if not get_grade_id(cell):
             lines = [line for line in lines if not line[:1].isspace()]
         packages |= find_imports("\n".join(lines))
     # A package that this lab does not allow is refused to the student's code instead.
@@ -261,9 +261,9 @@ def _hash_answers_and_list_untouched(
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return a hash of each answer, and the names of answers in which the student wrote nothing."""
     hashes, untouched_names = {}, []
-    release_sources = {cell_grade_id(cell): cell.source for cell in release_for_grading(lab).cells}
+    release_sources = {get_grade_id(cell): cell.source for cell in release_for_grading(lab).cells}
     for cell in notebook.cells:
-        nbgrader = nbgrader_metadata(cell)
+        nbgrader = get_nbgrader_metadata(cell)
         if nbgrader.get("solution"):
             name = lab.find_item_of_cell(nbgrader["grade_id"])
             text = cell.source.strip()
@@ -271,7 +271,7 @@ def _hash_answers_and_list_untouched(
                 text += json.dumps(cell.attachments, sort_keys=True)
             hashes[name] = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
             is_empty = not text and name in lab.manual_questions
-            if is_empty or cell.source == release_sources.get(cell_grade_id(cell)):
+            if is_empty or cell.source == release_sources.get(get_grade_id(cell)):
                 untouched_names.append(name)
     return hashes, tuple(untouched_names)
 
@@ -306,10 +306,11 @@ def _fill_outputs_and_list_results(
         Results of all exercises and questions, in the notebook's order.
     """
     results = []
-    release_sources, clean = _release_sources(lab), OutputCleaner(plain=text_only).clean_within_limits
+    release_sources = _release_sources(lab)
+    clean = OutputCleaner(text_only=text_only).clean_within_limits
     shown_budget, coloured_budget = MAX_SHOWN_CHARACTERS, MAX_COLOURED_CHARACTERS
     for cell in notebook.cells:
-        name = cell_grade_id(cell)
+        name = get_grade_id(cell)
         if cell.source not in release_sources:
             cell.source = truncate_source(cell.source, max(shown_budget, MIN_CELL_CHARACTERS))
             shown_budget -= estimate_rendering_cost(cell.source)
@@ -320,8 +321,8 @@ def _fill_outputs_and_list_results(
         elif cell.cell_type == "code":
             if cell.source not in release_sources:
                 coloured_budget -= estimate_rendering_cost(cell.source)
-                cell.source = shorten_slow_code(cell.source, plain=coloured_budget < 0)
-            outputs = _outputs_or_not_run_remark(cell, cell_results.runs, release_sources)
+                cell.source = shorten_slow_code(cell.source, text_only=coloured_budget < 0)
+            outputs = _select_outputs_or_remark(cell, cell_results.runs, release_sources)
             cell.outputs = [clean(output) for output in outputs]
         elif cell.source not in release_sources:  # prose of the released notebook is kept
             if text_only:
@@ -336,7 +337,7 @@ def _fill_outputs_and_list_results(
     return tuple(results)
 
 
-def _outputs_or_not_run_remark(
+def _select_outputs_or_remark(
     cell: NotebookNode,
     runs: dict[str, CellRun],
     release_sources: Collection[str],
@@ -389,16 +390,16 @@ class SubmissionGrader:
         limits = replace(self.sandbox.limits, total_seconds=seconds)
         runs = self.sandbox.run([self._make_sandbox_cell(cell) for cell in cells], limits)
         results = CellResults({cell.id: run for cell, run in zip(cells, runs, strict=True)})
-        runs_by_name = {cell_grade_id(cell): results.runs[cell.id] for cell in cells}
+        runs_by_name = {get_grade_id(cell): results.runs[cell.id] for cell in cells}
         for cell in cells:
-            name, run = cell_grade_id(cell), results.runs[cell.id]
+            name, run = get_grade_id(cell), results.runs[cell.id]
             if run.forged:
                 results.log.append(
                     f"Forged or broken messages came from the cell {name or cell.id!r}; they were refused."
                 )
             exercise = self.lab.exercises_by_test_cell.get(name)
             if exercise:
-                answer_run = runs_by_name.get(grade_id(exercise.name), CellRun())
+                answer_run = runs_by_name.get(make_grade_id(exercise.name), CellRun())
                 results.tests[name] = self._judge_exercise(exercise, run, answer_run)
         self._blame_failed_dependencies(results)
         return results
@@ -413,11 +414,11 @@ class SubmissionGrader:
         end = 0
         for number, cell in enumerate(cells, 1):
             is_students = cell.source not in release_sources and cell.source.strip()
-            if cell_grade_id(cell) or is_students:
+            if get_grade_id(cell) or is_students:
                 end = number
         selection = []
         for cell in cells[:end]:
-            if cell_grade_id(cell) or cell.source not in illustrations:
+            if get_grade_id(cell) or cell.source not in illustrations:
                 selection.append(cell)
         return selection
 
@@ -426,7 +427,7 @@ class SubmissionGrader:
 
         A test cell becomes the list of calls with which the student's function is tried.
         """
-        exercise = self.lab.exercises_by_test_cell.get(cell_grade_id(cell))
+        exercise = self.lab.exercises_by_test_cell.get(get_grade_id(cell))
         if exercise is None:
             return Cell(cell.source)
         questions = [question.inputs for question in exercise.questions()]
@@ -541,7 +542,7 @@ class SubmissionGrader:
         finding = self._find_mistake(exercise, visible, answers[: len(visible)])
         if finding.verdict is Verdict.PASS:
             questions = visible + make_hidden_questions(exercise, self._seed)
-            finding = self._find_mistake(exercise, questions, answers, known_right=len(visible))
+            finding = self._find_mistake(exercise, questions, answers, right_count=len(visible))
         if finding.verdict is Verdict.PASS:
             hidden_count = len(finding.cases_correct) - len(visible)
             finding = replace(
@@ -555,11 +556,11 @@ class SubmissionGrader:
         return finding, finding.message, ""
 
     def _find_mistake(
-        self, exercise: Exercise, questions: list, answers: list, known_right: int = 0
+        self, exercise: Exercise, questions: list, answers: list, right_count: int = 0
     ) -> Finding:
         misconceptions = exercise.misconceptions
         names = exercise.argument_names
-        return judge(questions, answers, exercise.rules, misconceptions, exercise.name, known_right, names)
+        return judge(questions, answers, exercise.rules, misconceptions, exercise.name, right_count, names)
 
     def _blame_failed_dependencies(self, cell_results: CellResults) -> None:
         """Name a failed exercise as the cause of the failed exercises that call its function."""
@@ -590,7 +591,7 @@ class SubmissionGrader:
 
     def _answer_source(self, exercise: Exercise) -> str:
         for cell in self.notebook.cells:
-            if cell_grade_id(cell) == grade_id(exercise.name):
+            if get_grade_id(cell) == make_grade_id(exercise.name):
                 return cell.source
         return ""
 
@@ -611,7 +612,7 @@ class SubmissionGrader:
             prerequisites = [e.name for e in self.lab.prerequisites(exercise) if e.name in failures]
             if result.exercise not in failures or not prerequisites or self._is_stub(exercise):
                 continue
-            cells = _cells_up_to_test(self.notebook.cells, test, set(results.tests))
+            cells = _cut_after_test(self.notebook.cells, test, set(results.tests))
             if not self._other_code_uses_exercises(set(prerequisites), cells):
                 continue  # a second run would give the same answers
             if seconds <= 0:
@@ -619,7 +620,7 @@ class SubmissionGrader:
             rerun = self._rerun_with_reference_answers(cells, prerequisites, results, seconds)
             seconds -= sum(run.charged_seconds for run in rerun.runs.values())
             second_result, _ = rerun.tests[test]
-            results.tests[test] = self._result_after_reference_run(
+            results.tests[test] = self._combine_with_reference_run(
                 exercise, result, second_result, prerequisites
             )
 
@@ -640,16 +641,16 @@ class SubmissionGrader:
             Results of the first run.
         """
         notebook = NotebookNode(cells=deepcopy(cells))
-        answer_cells = {grade_id(name) for name in prerequisites}
+        answer_cells = {make_grade_id(name) for name in prerequisites}
         for cell in notebook.cells:
-            name = cell_grade_id(cell)
+            name = get_grade_id(cell)
             if name in answer_cells:
                 cell.source = self.lab.reference_cells[name]
             elif cell.id in results.runs and results.runs[cell.id].status in _STOP_REASONS:
                 cell.source = ""  # the cell was stopped in the first run, and would be again
         return self.judge_cells(notebook, seconds)
 
-    def _result_after_reference_run(
+    def _combine_with_reference_run(
         self, exercise: Exercise, first: Result, second: Result, prerequisites: list[str]
     ) -> tuple[Result, list[NotebookNode]]:
         """Return an exercise's result and outputs after a run with other exercises' solutions.
@@ -683,14 +684,14 @@ class SubmissionGrader:
     def _other_code_uses_exercises(self, exercises: set[str], cells: list[NotebookNode]) -> bool:
         """Return True if other code of the student uses a name that these exercises define."""
         release_sources = _release_sources(self.lab)
-        answer_cells = {grade_id(name) for name in exercises}
+        answer_cells = {make_grade_id(name) for name in exercises}
         names = set(exercises)
         for cell_name in answer_cells:
             # Add the variables that the answer cells define. If an exercise asks for variables
             # instead of a function, their names differ from the name of the exercise.
             names |= set(find_definitions(parse_code(self.lab.reference_cells[cell_name]))[1])
         for cell in cells:
-            is_answer = cell.cell_type != "code" or cell_grade_id(cell) in answer_cells
+            is_answer = cell.cell_type != "code" or get_grade_id(cell) in answer_cells
             if is_answer or cell.source in release_sources:
                 continue
             if names & set(re.findall(r"\w+", cell.source)):
@@ -798,10 +799,10 @@ def _reword_without_hidden_inputs(finding: Finding, has_visible_cases: bool) -> 
     meaning = nudge = ""
     if finding.misconception:
         meaning, nudge = finding.means, finding.nudge
-        if finding.misconception in STRUCTURAL:
+        if finding.misconception in MISTAKES:
             # The explanation of an error quotes the error's text. A student's code can raise one
             # whose text, or whose function's name, holds the hidden inputs.
-            meaning = STRUCTURAL[finding.misconception][0]
+            meaning = MISTAKES[finding.misconception][0]
     observation = f"{place} a hidden case (“{label}”) {summary}."
     return replace(finding, observation=observation, means=meaning, nudge=nudge)
 
@@ -850,7 +851,7 @@ def _passed_output(text: str) -> NotebookNode:
     return make_output("stream", name="stdout", text=f"✓ {text}\n")
 
 
-def _cells_up_to_test(cells: list[NotebookNode], test: str, tests: set[str]) -> list[NotebookNode]:
+def _cut_after_test(cells: list[NotebookNode], test: str, tests: set[str]) -> list[NotebookNode]:
     """Return the cells up to and including one test cell, without any other test cells.
 
     Parameters
@@ -860,8 +861,8 @@ def _cells_up_to_test(cells: list[NotebookNode], test: str, tests: set[str]) -> 
     tests : set of str
         The grade_ids of all test cells.
     """
-    place = next(i for i, cell in enumerate(cells) if cell_grade_id(cell) == test)
-    return [cell for cell in cells[:place] if cell_grade_id(cell) not in tests] + [cells[place]]
+    place = next(i for i, cell in enumerate(cells) if get_grade_id(cell) == test)
+    return [cell for cell in cells[:place] if get_grade_id(cell) not in tests] + [cells[place]]
 
 
 def _notice_cell(title: str, sentences: Iterable[str]) -> NotebookNode:

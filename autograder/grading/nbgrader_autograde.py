@@ -98,7 +98,7 @@ class GradingPreprocessor(NbGraderPreprocessor):
         lab = _read_assignment_lab(resources)
         classroom = Classroom(lab.course.classroom, lab.course)
         submission = classroom.read_submission(resources["nbgrader"].get("student", ""), lab.name)
-        data, note = submission.data, submission.note
+        data, note = submission.content, submission.note
         if data is None and not (classroom.submitted / submission.student / lab.name).exists():
             # Our classroom has no folder for this submission, since nbgrader reads submissions from
             # another place. So grade the notebook that nbgrader has read.
@@ -127,7 +127,7 @@ class GradingPreprocessor(NbGraderPreprocessor):
             raise RuntimeError(f"The grader failed, not the student: {failure}") from None
         if graded_submission.faults:
             raise RuntimeError(graded_submission.faults[0])  # so that nbgrader records no mark
-        due = read_policy(lab.course, {}).due[lab.name]
+        due = read_policy(lab.course, {}).due_dates[lab.name]
         url = resources["nbgrader"].get("db_url")
         if url:
             # Write the due date of course.toml into the gradebook: nbgrader calls `LatePolicy` only

@@ -22,17 +22,17 @@ from autograder.authoring.lab import Lab, read_lab, read_lab_in
 from autograder.core.course import read_course
 from autograder.core.import_guard import PACKAGES_VARIABLE
 from autograder.gradebook.classroom import Submission
-from autograder.gradebook.fingerprint import lab_fingerprint
+from autograder.gradebook.fingerprint import fingerprint_lab
 from autograder.gradebook.graded_submission import GradedSubmission, GradingOptions
 from autograder.grading.dask_cluster import ClusterClient, ClusterError
 from autograder.grading.grade_submission import (
     READING_STAGE,
     SHOWING_STAGE,
+    cache_release,
     grade_submission,
     grade_unreadable_submission,
     prepare_lab,
     release_for_grading,
-    set_release,
 )
 from autograder.grading.worker import (
     DEFAULT_MEGABYTES,
@@ -61,22 +61,22 @@ _EXTRA_SECONDS = 180  # for starting the sandbox, reading the notebook and clean
 
 
 @cache
-def sandbox_for(lab: Lab, choice: str = "auto", drawing: bool = False) -> Sandbox:
+def get_sandbox(lab: Lab, choice: str = "auto", uses_drawing: bool = False) -> Sandbox:
     """Return this process's sandbox for a lab; the first call starts it.
 
     Parameters
     ----------
     choice : str
         One of `autograder.sandbox.choice.CHOICES`.
-    drawing : bool
+    uses_drawing : bool
         Import Matplotlib when the sandbox starts. Without this a submission can import Matplotlib
         too, but that takes half a second each time.
     """
     course = lab.course
     preload = [*PRELOAD]
-    if drawing:
+    if uses_drawing:
         preload += DRAWING_PRELOAD
-    sandbox_type = find_sandbox_for([lab], choice)
+    sandbox_type = choose_sandbox_class([lab], choice)
     sandbox = sandbox_type(
         (*preload, *lab.preload, *lab.setup_import_statements),
         _run_limits(lab),
@@ -95,7 +95,7 @@ def _make_environment(lab: Lab) -> dict[str, str]:
     return environment
 
 
-def find_sandbox_for(labs: Iterable[Lab], choice: str) -> type[Sandbox]:
+def choose_sandbox_class(labs: Iterable[Lab], choice: str) -> type[Sandbox]:
     """Return the kind of sandbox to use, after checking that it has the labs' packages.
 
     Raises
@@ -127,7 +127,7 @@ def grade_in_worker_as_json(
     data: bytes | None,
     note: str,
     options: GradingOptions,
-    alone: bool = False,
+    is_alone: bool = False,
 ) -> str:
     """Grade a submission in this thread's worker process; return the grading result as JSON.
 
@@ -136,22 +136,22 @@ def grade_in_worker_as_json(
 
     Parameters
     ----------
-    alone : bool
+    is_alone : bool
         True if no other submission is being graded. If the worker then dies, this submission must
         be the cause.
 
     Raises
     ------
     WorkerFailed
-        If the second try fails as well, or the worker dies and `alone` is false.
+        If the second try fails as well, or the worker dies and `is_alone` is false.
     """
     limits = _run_limits(read_lab_in(course, lab_name))
     seconds = 2 * limits.total_seconds + _EXTRA_SECONDS  # twice for follow-through
     release = _release_json(course, lab_name)
-    megabytes = _worker_megabytes(limits, options)
+    megabytes = _compute_worker_megabytes(limits, options)
 
-    def grade(data: bytes | None, note: str, plain: bool = False) -> str:
-        arguments = course, lab_name, release, data, note, options, plain
+    def grade(data: bytes | None, note: str, text_only: bool = False) -> str:
+        arguments = course, lab_name, release, data, note, options, text_only
         return _thread_worker_for_lab(lab_name).run(
             grade_in_this_process, *arguments, seconds=seconds, memory=megabytes
         )
@@ -159,7 +159,7 @@ def grade_in_worker_as_json(
     try:
         return grade(data, note)
     except WorkerFailed as failure:
-        if isinstance(failure, WorkerDied) and not alone:
+        if isinstance(failure, WorkerDied) and not is_alone:
             raise
         if failure.stage == READING_STAGE:
             reason = f"it {failure.reason}"
@@ -168,7 +168,7 @@ def grade_in_worker_as_json(
             note = f"The notebook cannot be read: {reason}. Clear its outputs and submit it again."
             return grade(None, note)
         if failure.stage == SHOWING_STAGE:
-            return grade(data, note, plain=True)
+            return grade(data, note, text_only=True)
         raise
 
 
@@ -177,7 +177,7 @@ def _run_limits(lab: Lab) -> RunLimits:
     return RunLimits(**limits)
 
 
-def _worker_megabytes(limits: RunLimits, options: GradingOptions) -> int:
+def _compute_worker_megabytes(limits: RunLimits, options: GradingOptions) -> int:
     """Return the memory limit of a worker process, in megabytes.
 
     A worker process runs the reference solution, which needs as much memory as a submission. In
@@ -200,7 +200,7 @@ def grade_in_this_process(
     data: bytes | None,
     note: str,
     options: GradingOptions,
-    plain: bool = False,
+    text_only: bool = False,
 ) -> str:
     """Grade the submission in the bytes of a file, in this process; return the result as JSON.
 
@@ -217,17 +217,22 @@ def grade_in_this_process(
     note : str
         Remark about the file; usually "".
     options : GradingOptions
-    plain : bool
+    text_only : bool
         Keep only the plain text of outputs and prose, which takes no time to render.
     """
     lab = read_lab_in(course, lab_name)
-    set_release(lab, release)
+    cache_release(lab, release)
     if data is None:
         return grade_unreadable_submission(lab, note).to_json()
     is_drawing = any(marker in data for marker in _DRAWING_MARKERS)
-    sandbox = sandbox_for(lab, options.sandbox, is_drawing)
+    sandbox = get_sandbox(lab, options.sandbox, is_drawing)
     graded_submission = grade_submission(
-        data, lab, sandbox, follow_through=options.follow_through, salt=options.salt, plain=plain
+        data,
+        lab,
+        sandbox,
+        follow_through=options.follow_through,
+        salt=options.salt,
+        text_only=text_only,
     )
     if note:
         graded_submission = replace(graded_submission, notes=(note, *graded_submission.notes))
@@ -270,7 +275,7 @@ def _thread_worker_for_lab(lab: str) -> Worker:
 def _warm_up(course: str, lab: str, options: GradingOptions) -> None:
     """Start this thread's worker and prepare it for a lab."""
     with suppress(WorkerFailed):  # the same failure will be reported with the first submission
-        megabytes = _worker_megabytes(_run_limits(read_lab_in(course, lab)), options)
+        megabytes = _compute_worker_megabytes(_run_limits(read_lab_in(course, lab)), options)
         _thread_worker_for_lab(lab).run(
             _warm_up_worker, course, lab, options, seconds=_PREPARATION_SECONDS, memory=megabytes
         )
@@ -280,7 +285,7 @@ def _warm_up_worker(course: str, lab_name: str, options: GradingOptions) -> str:
     """Start the sandbox and prepare the lab in a worker, before the first submission comes."""
     with suppress(Exception):  # the same error will be reported with the first submission
         lab = read_lab_in(course, lab_name)
-        sandbox_for(lab, options.sandbox, False)
+        get_sandbox(lab, options.sandbox, False)
         prepare_lab(lab)
     gc.freeze()  # so that the garbage collector need not scan the objects made until now
     return ""
@@ -300,7 +305,7 @@ def describe_environment(course: str, labs: Sequence[str]) -> dict[str, str]:
     }
     course_here = read_course(Path(course))
     for name in labs:
-        environment[f"the lab {name}"] = lab_fingerprint(read_lab(course_here, name))
+        environment[f"the lab {name}"] = fingerprint_lab(read_lab(course_here, name))
     return environment
 
 
@@ -348,7 +353,7 @@ class GradingPool:
         Number of processes to start on this machine; ignored if there is a scheduler.
     scheduler : str, optional
         Address of the scheduler of a Dask cluster.
-    say : callable, optional
+    show_message : callable, optional
         Function that shows a sentence to the user.
     """
 
@@ -359,10 +364,10 @@ class GradingPool:
         options: GradingOptions,
         workers: int,
         scheduler: str | None = None,
-        say: Callable[[str], None] = print,
+        show_message: Callable[[str], None] = print,
     ):
         self._course, self._labs, self._options = course, tuple(labs), options
-        self._workers, self._scheduler, self._say = workers, scheduler, say
+        self._workers, self._scheduler, self._show_message = workers, scheduler, show_message
         self._stack = ExitStack()
         self._threads: ThreadPoolExecutor | None = None
         self._grade, self._capacity = grade_in_worker, lambda: 2 * workers
@@ -395,7 +400,7 @@ class GradingPool:
             environment = describe_environment(self._course, self._labs)
             trial = find_machine_problem, self._course, self._labs, self._options, environment
             cluster = self._stack.enter_context(
-                ClusterClient(self._scheduler, grade_in_worker_as_json, trial, self._say)
+                ClusterClient(self._scheduler, grade_in_worker_as_json, trial, self._show_message)
             )
             self._grade, self._capacity = cluster.grade, cluster.capacity
         else:
@@ -426,8 +431,8 @@ class GradingPool:
         if first is None:
             return iter(())
 
-        def grade(submission: Submission, alone: bool) -> GradedSubmission:
-            arguments = submission.lab, submission.data, submission.note, self._options, alone
+        def grade(submission: Submission, is_alone: bool) -> GradedSubmission:
+            arguments = submission.lab, submission.content, submission.note, self._options, is_alone
             try:
                 return self._grade(self._course, *arguments)
             except (WorkerFailed, ClusterError):

@@ -80,7 +80,7 @@ def read_cells(data: bytes) -> tuple[list[NotebookNode], list[str]]:
         version = str(content.get("nbformat"))[:20]
         notes.append(f"The notebook has the old format {version}; it was converted.")
         content = _upgrade_to_format_4(content)
-    raw_cells = _dicts_in(content.get("cells"))
+    raw_cells = _select_dicts(content.get("cells"))
     if not raw_cells:
         raise UnreadableNotebook("The notebook has no cells.")
     _check_cell_count(len(raw_cells))
@@ -158,7 +158,7 @@ def _check_cell_count(count: int) -> None:
 def _upgrade_to_format_4(content: dict) -> dict:
     """Convert a notebook of an old format, with its cells in worksheets, to format 4."""
     count = 0
-    for sheet in _dicts_in(content["worksheets"]):
+    for sheet in _select_dicts(content["worksheets"]):
         if isinstance(sheet.get("cells"), list):
             count += len(sheet["cells"])
     _check_cell_count(count)
@@ -197,7 +197,7 @@ def _as_dict(value: Any) -> dict:
     return value if isinstance(value, dict) else {}
 
 
-def _dicts_in(value: Any) -> list[dict]:
+def _select_dicts(value: Any) -> list[dict]:
     """Return the items of a list that are dicts; an empty list if the value is no list."""
     if not isinstance(value, list):
         return []

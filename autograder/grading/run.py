@@ -164,7 +164,7 @@ class _ClassGrader:
             outcomes = pool.grade_all(self.classroom.read_submission(*key) for key in new_keys)
             self.rename_invalid_timestamp_files(submissions)
             writer = stack.enter_context(GradebookWriter(self.classroom))
-            writer.enter_labs(labs, policy)
+            writer.save_labs(labs, policy)
             self.record_cached_results(cached_results.values(), writer)
             self.record_new_results(outcomes, writer, pool)
             class_list = read_class_list(self.classroom)
@@ -198,7 +198,7 @@ class _ClassGrader:
         # Which submission is the best depends on the late penalties, which depend on the due dates.
         # So first write the due dates of course.toml into the gradebook.
         with GradebookWriter(self.classroom) as writer:
-            writer.enter_labs(labs, policy)
+            writer.save_labs(labs, policy)
         self.run.notes += choose_best_attempts(
             self.classroom, self.labs, submissions, policy, pool, self.options, force
         )
@@ -228,7 +228,7 @@ class _ClassGrader:
             submission = self.classroom.read_submission(*key)
             graded_submission = self._load_cached_result(submission)
             if graded_submission is not None:
-                cached_results[key] = replace(submission, data=None), graded_submission
+                cached_results[key] = replace(submission, content=None), graded_submission
         return cached_results
 
     def record_cached_results(
@@ -336,7 +336,7 @@ class _ClassGrader:
             result_store.store_notebook(self.classroom, submission, graded_submission)
         elif is_new:
             lab = self.labs[submission.lab]
-            fingerprint = result_store.submission_fingerprint(submission, lab, self.options)
+            fingerprint = result_store.fingerprint_submission(submission, lab, self.options)
             result_store.store_result(self.classroom, submission, graded_submission, fingerprint)
         if is_new or not writer.has_recorded(submission, graded_submission):
             writer.record_submission(submission, graded_submission)

@@ -383,7 +383,7 @@ def render_formula(body: str, display: str = "inline") -> str:
 # Code of cells, for syntax colouring
 
 
-def shorten_slow_code(source: str, plain: bool = False) -> str:
+def shorten_slow_code(source: str, text_only: bool = False) -> str:
     """Return a cell's code; if colouring its syntax would be slow, shortened and as comments.
 
     Code that would take long is cut if necessary, and each of its lines becomes a comment.
@@ -391,7 +391,7 @@ def shorten_slow_code(source: str, plain: bool = False) -> str:
     >>> shorten_slow_code("a = 1")
     'a = 1'
     """
-    is_slow = plain or _is_slow_to_colour(source)
+    is_slow = text_only or _is_slow_to_colour(source)
     if not is_slow and estimate_rendering_cost(source) <= 5_000:
         return source
     shown_source = truncate_source(source, MAX_CODE_CHARACTERS)
@@ -425,19 +425,19 @@ class OutputCleaner:
     ----------
     html_characters : int
         Maximum number of characters of HTML in all outputs together, without pictures.
-    plain : bool
+    text_only : bool
         Keep only plain text. Use this for a notebook whose outputs took too long to clean.
     """
 
-    def __init__(self, html_characters: int = MAX_TOTAL_HTML_CHARACTERS, plain: bool = False):
+    def __init__(self, html_characters: int = MAX_TOTAL_HTML_CHARACTERS, text_only: bool = False):
         self._html_budget, self._output_budget = html_characters, MAX_OUTPUT_CHARACTERS
-        self._plain = plain
+        self._text_only = text_only
 
     def clean_within_limits(self, output: dict) -> NotebookNode:
         if isinstance(output.get("data"), dict):
             output = {**output, "data": self._drop_too_large_html(output["data"])}
         cleaned_output = clean_output(output)
-        self._output_budget -= output_size(cleaned_output)
+        self._output_budget -= measure_output(cleaned_output)
         if self._output_budget >= 0:
             return cleaned_output
         # Show the remark "more output" only in place of the first outputs beyond the limit.
@@ -447,7 +447,7 @@ class OutputCleaner:
 
     def _drop_too_large_html(self, data: dict) -> dict:
         """Return an output's data by MIME type, with HTML that is too large replaced by a note."""
-        if self._plain:
+        if self._text_only:
             return {mime: text for mime, text in data.items() if mime == "text/plain"}
         if "text/html" not in data:
             return dict(data)
@@ -461,7 +461,7 @@ class OutputCleaner:
         return dict(data)
 
 
-def output_size(output: Mapping) -> int:
+def measure_output(output: Mapping) -> int:
     """Return the approximate number of characters of an output."""
     texts = [output.get("text", ""), output.get("evalue", ""), output.get("ename", "")]
     texts += [*output.get("traceback", ()), *output.get("data", {}).values()]

@@ -38,7 +38,7 @@ MAX_ERROR_CHARACTERS = 2_000
 _CLOSE_SECONDS = 2  # time for a worker to end by itself before it is killed
 _MESSAGE_LENGTH = struct.Struct(">Q")  # format of the length that is sent before each message
 _MAX_MESSAGE_BYTES = 1 << 29
-_STAGE_MEGABYTES = 1_000  # of additional address space in a stage (see `limited_stage`)
+_STAGE_MEGABYTES = 1_000  # of additional address space in a stage (see `time_limited_stage`)
 _PR_SET_PDEATHSIG = 1  # option of Linux's prctl: end this process when its parent ends
 
 # Kinds of messages from a worker, given by the first byte of the message.
@@ -56,7 +56,7 @@ class WorkerFailed(Exception):
     reason : str
         End of a sentence about the submission, such as "takes more than 20 seconds".
     stage : str
-        Name of the stage (see `limited_stage`) in which the work failed; "" outside any stage.
+        Name of the stage (see `time_limited_stage`) in which the work failed; "" outside any stage.
     """
 
     def __init__(self, reason: str, stage: str = ""):
@@ -89,7 +89,7 @@ _to_parent: IO[bytes] | None = None
 
 
 @contextmanager
-def limited_stage(name: str, seconds: float) -> Iterator[None]:
+def time_limited_stage(name: str, seconds: float) -> Iterator[None]:
     """Run the `with` block with a CPU time limit of its own, and limited memory.
 
     On Linux the block may add at most a gigabyte of address space. In a process that is no worker,
@@ -223,7 +223,7 @@ class Worker:
             Function at the top level of a module, which returns a str.
         seconds : float
             Limit of CPU time for the whole call. By the clock, the call may take six times as long.
-            A `limited_stage` in the function has a limit of its own in addition.
+            A `time_limited_stage` in the function has a limit of its own in addition.
         memory : int
             Limit of memory for the process, in megabytes.
 
@@ -428,7 +428,7 @@ def run_calls_in_workers(
     [(0, 'A'), (1, 'B')]
     """
 
-    def run_call(index: int, alone: bool) -> str:
+    def run_call(index: int, is_alone: bool) -> str:
         def run(*form: bool) -> str:
             return get_worker().run(function, *calls[index], *form, seconds=seconds, memory=memory)
 
@@ -437,7 +437,7 @@ def run_calls_in_workers(
         try:
             return run(False)
         except WorkerFailed as failure:
-            if isinstance(failure, WorkerDied) and not alone:
+            if isinstance(failure, WorkerDied) and not is_alone:
                 raise
             return run(True)
 

@@ -19,7 +19,7 @@ upload_limits      limit the number and the size of the files that are read
 """
 
 from autograder.intake.collect import CollectionReport, collect
-from autograder.intake.find import FileOutcome, FileReport
+from autograder.intake.finder import FileOutcome, FileReport
 from autograder.intake.roster import Identity, Person, Roster, is_submitted_by_few
 from autograder.intake.store import Origin, read_origin, read_origins
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autograder.core.errors import UsageError, format_count
 from autograder.intake.archives import ZipReader
-from autograder.intake.filename_patterns import pattern_from_option
+from autograder.intake.filename_patterns import make_pattern_from_option
 from autograder.intake.filenames import escape_unprintable, normalise_name
-from autograder.intake.find import FileOutcome, FileReport, SubmissionFinder
+from autograder.intake.finder import FileOutcome, FileReport, SubmissionFinder
 from autograder.intake.ownership import IntakeContext
 from autograder.intake.platform_metadata import find_timezone
 from autograder.intake.roster import Person, Roster, is_submitted_by_few, read_roster
@@ -92,13 +92,13 @@ class CollectionReport:
         replacements = [f"{file.student} ({file.lab})" for file in self.files if file.replaced_path]
         if replacements:
             lines.append(
-                f"Replaced, the earlier ones being in submitted-earlier/: {_list_first(replacements)}.",
+                f"Replaced, the earlier ones being in submitted-earlier/: {_join_names(replacements)}.",
             )
         student_chosen = [
             file.student for file in self.files if file.outcome is FileOutcome.FILED and file.student_chosen
         ]
         if student_chosen:
-            names = _list_first(student_chosen)
+            names = _join_names(student_chosen)
             lines.append(
                 f"Filed under names that students chose themselves, so look at them: {names}.",
             )
@@ -110,13 +110,13 @@ class CollectionReport:
             )
         time_changes = [f"{file.student} ({file.lab})" for file in self.files if file.time_changed]
         if time_changes:
-            names = _list_first(time_changes)
+            names = _join_names(time_changes)
             lines.append(f"The time was read anew, in the zone that you named: {names}.")
         kept_times = [f"{file.student} ({file.lab})" for file in self.files if file.time_kept]
         if kept_times:
             lines.append(
                 "The times that an earlier run read in another zone stay; say --timezone to change "
-                f"them: {_list_first(kept_times)}."
+                f"them: {_join_names(kept_times)}."
             )
         lines += self.notes
         lines += [_describe_missing(lab, people) for lab, people in self.missing.items()]
@@ -161,9 +161,9 @@ def _describe_missing(lab: str, submissions: MissingSubmissions) -> str:
     submitters, absent = submissions.submitters, submissions.absent
     size = len(submitters) + len(absent)
     if submitters and is_submitted_by_few(len(submitters), size):
-        names = _list_first(submitters)
+        names = _join_names(submitters)
         return f"{lab}: only {len(submitters)} of {size} students submitted it ({names}). Is it a mistake?"
-    return f"{lab}: {format_count(len(absent), 'submission')} missing ({_list_first(absent)})."
+    return f"{lab}: {format_count(len(absent), 'submission')} missing ({_join_names(absent)})."
 
 
 def _describe_file(file: FileReport) -> list[str]:
@@ -178,7 +178,7 @@ def _describe_file(file: FileReport) -> list[str]:
     return lines
 
 
-def _list_first(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     """Return a text with the first names and the number of the others."""
     text = ", ".join(escape_unprintable(name, 60) for name in names[:MAX_LISTED_NAMES])
     if len(names) > MAX_LISTED_NAMES:
@@ -254,7 +254,7 @@ def collect(
     """
     inputs = [Path(path) for path in paths]
     zone, default_zone = _find_time_zones(timezone, course_timezone)
-    filename_pattern = pattern_from_option(pattern) if pattern is not None else None
+    filename_pattern = make_pattern_from_option(pattern) if pattern is not None else None
     skip = _check_paths_and_list_folders_to_skip(inputs, root)
     context = _load_intake_context(
         root,
@@ -304,7 +304,7 @@ def _make_collection_report(
     return CollectionReport(
         files=tuple(sorted(files, key=lambda file: (file.source, file.student))),
         notes=(*notes, *describe_duplicate_folders(people)),
-        missing=find_missing(root, context.roster, labs),
+        missing=find_missing_submissions(root, context.roster, labs),
         untimed_count=_count_without_timestamp(root, submissions, people),
         junk_count=finder.junk_count,
         other_file_count=finder.other_file_count,
@@ -393,7 +393,9 @@ def _make_roster_and_zone_notes(
         )
 
 
-def find_missing(root: Path, roster: Roster, labs: Sequence[str]) -> dict[str, MissingSubmissions]:
+def find_missing_submissions(
+    root: Path, roster: Roster, labs: Sequence[str]
+) -> dict[str, MissingSubmissions]:
     """Return the students of the roster who have submitted each lab, and those who have not.
 
     Labs that everybody has submitted are left out, and so are people who have left the class.

@@ -261,7 +261,7 @@ def match_patterns(
     return sorted(matches, key=lambda match: -len(match[1].get("file", "")))
 
 
-def pattern_from_option(expression: str) -> FilenamePattern:
+def make_pattern_from_option(expression: str) -> FilenamePattern:
     """Return the pattern of the option --pattern; raises `UsageError` if it cannot be used."""
     try:
         groups = set(re.compile(expression, re.VERBOSE | re.DOTALL).groupindex)

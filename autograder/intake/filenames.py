@@ -75,7 +75,7 @@ def normalise_words(name: str) -> str:
     return " ".join(filter(None, map(normalise_name, re.split(r"[\s,]+", name))))
 
 
-def stem(path: str) -> str:
+def get_stem(path: str) -> str:
     """Return the name of a file without its folders and without .ipynb or .zip."""
     name = PurePosixPath(path).name
     return re.sub(r"\.zip$", "", NOTEBOOK_SUFFIX.sub("", name), flags=re.IGNORECASE)
@@ -101,14 +101,14 @@ def is_container_folder(name: str, labs: Sequence[str]) -> bool:
     return bool(find_lab_by_name(name, labs, exact=True))
 
 
-def safe_folder_name(student: str) -> str:
+def make_safe_folder_name(student: str) -> str:
     """Return a safe name for a student's folder; different names give different folders.
 
     Letters and digits of every script, spaces and ``-_.@'`` stay; anything else becomes "-". A name
     that had to be changed gets a few digits of its hash, so that two names do not become one
     folder.
 
-    >>> safe_folder_name("Ada Lovelace"), safe_folder_name("../ada")
+    >>> make_safe_folder_name("Ada Lovelace"), make_safe_folder_name("../ada")
     ('Ada Lovelace', 'ada-60088279')
     """
     name = to_nfc(student).strip()
@@ -144,7 +144,7 @@ def find_lab_by_name(name: str, labs: Sequence[str], *, exact: bool = False) -> 
     >>> find_lab_by_name("Copy of Random_Walks (1).ipynb", ["random-walks"])
     'random-walks'
     """
-    text = normalise_name(stem(name))
+    text = normalise_name(get_stem(name))
     if exact:
         matches = [lab for lab in labs if normalise_name(lab) == text]
     else:
@@ -189,7 +189,7 @@ def copy_number(path: str) -> int:
     >>> [copy_number(f"random-walks{end}.ipynb") for end in ("", "-2", " (2)", "-Copy2", "_v2")]
     [0, 2, 2, 2, 2]
     """
-    match = _COPY_NUMBER.search(stem(path))
+    match = _COPY_NUMBER.search(get_stem(path))
     return int(match[1]) if match else 0
 
 

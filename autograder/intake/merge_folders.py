@@ -8,7 +8,12 @@ import os
 from glob import escape
 from pathlib import Path
 
-from autograder.intake.store import Origin, make_earlier_name, read_filed_submission, write_earlier_time
+from autograder.intake.store import (
+    Origin,
+    make_earlier_name,
+    read_stored_submission,
+    write_earlier_time,
+)
 
 # Folders of the classroom in which each student has a folder. A merge deletes the pages in
 # feedback/ instead of moving them, since `autograder feedback` writes them again.
@@ -28,8 +33,8 @@ def list_merged_labs(root: Path, folder: str) -> list[str]:
 
 def is_source_newer(root: Path, source: str, target: str, lab: str) -> bool:
     """Return True if the folder `target` has no submission, or an older one than `source`."""
-    _, source_origin = read_filed_submission(root, source, lab)
-    _, target_origin = read_filed_submission(root, target, lab)
+    _, source_origin = read_stored_submission(root, source, lab)
+    _, target_origin = read_stored_submission(root, target, lab)
     if source_origin is None or target_origin is None:
         return target_origin is None
     return source_origin.is_newer_than(target_origin)
@@ -40,8 +45,8 @@ def merge_lab_files(root: Path, source: str, target: str, lab: str, source_is_ne
 
     The older one of two submissions is kept in submitted-earlier/.
     """
-    source_path, source_origin = read_filed_submission(root, source, lab)
-    target_path, target_origin = read_filed_submission(root, target, lab)
+    source_path, source_origin = read_stored_submission(root, source, lab)
+    target_path, target_origin = read_stored_submission(root, target, lab)
     _move_files(root / "submitted-earlier" / source / lab, root / "submitted-earlier" / target / lab)
     if source_path and target_path and source_origin and target_origin:
         older_path, older = target_path, target_origin

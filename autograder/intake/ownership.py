@@ -16,12 +16,12 @@ from autograder.intake.filename_patterns import FilenamePattern, PatternGroups, 
 from autograder.intake.filenames import (
     escape_unprintable,
     find_lab_by_name,
+    get_stem,
     is_container_folder,
     is_generic_name,
     is_zip,
+    make_safe_folder_name,
     normalise_name,
-    safe_folder_name,
-    stem,
 )
 from autograder.intake.platform_metadata import (
     BLACKBOARD_TIME_FORMAT,
@@ -33,7 +33,7 @@ from autograder.intake.roster import Identity, Person, Roster
 
 ROSTER_REMEDY = "put a roster that tells them apart into the classroom as roster.csv"
 MAX_FOLDER_LEVELS = 5  # levels of folders that may lie around the folders of the students
-NO_OWNER = (
+NO_OWNER_MESSAGE = (
     "Neither its name nor a folder says whose it is. Put it into a folder called after the "
     "student, or say with --pattern where the student's name stands."
 )
@@ -221,7 +221,7 @@ class DownloadOwnership:
                 groups = context.pattern.match(path)
                 self._owners[path] = "It does not match --pattern."
                 if groups:
-                    self._owners[path] = self._owner_from_pattern(
+                    self._owners[path] = self._find_owner_by_pattern(
                         context.pattern,
                         groups,
                         path,
@@ -240,12 +240,12 @@ class DownloadOwnership:
         if not self._context.pattern:
             matches = match_patterns(path, self._labs)
             if matches:
-                return self._owner_from_pattern(*matches[0], path, "")
+                return self._find_owner_by_pattern(*matches[0], path, "")
         for folder_path in self._student_levels:
             folder, slash, _ = path[len(folder_path) :].partition("/")
             if path.startswith(folder_path) and slash and not is_generic_name(folder):
-                return _owner_named_by_folder(folder)
-        return NO_OWNER
+                return _make_owner_from_folder(folder)
+        return NO_OWNER_MESSAGE
 
     # Methods that find the account that submitted each file in a folder of submissions
 
@@ -270,7 +270,7 @@ class DownloadOwnership:
         names = self._sort_names_by_platform(paths, self._make_github_patterns(folder_path, name))
         platform = _majority_platform(names.votes) if names.readings else ""
         for path, readings in names.readings.items():
-            owner = self._owner_from_majority_pattern(readings, platform, path, folder_path)
+            owner = self._find_owner_by_majority_pattern(readings, platform, path, folder_path)
             self._owners[folder_path + path] = owner
             if isinstance(owner, SubmissionAccount) and owner.platform_path.endswith("/"):
                 self._owners[folder_path + owner.platform_path] = owner  # the whole folder
@@ -289,7 +289,7 @@ class DownloadOwnership:
         for folder in names.folders:
             self._owners[f"{folder_path}{folder}/"] = message
         for file in names.files:
-            self._owners[folder_path + file] = NO_OWNER
+            self._owners[folder_path + file] = NO_OWNER_MESSAGE
 
     def _refuse_longer_assignment_names(self, folder_path: str, paths: Iterable[str]) -> None:
         """Refuse Blackboard's names that may hold a longer login after the other names' assignment.
@@ -351,7 +351,7 @@ class DownloadOwnership:
         return [
             file
             for file in files
-            if not find_lab_by_name(file, self._labs) and not is_generic_name(stem(file))
+            if not find_lab_by_name(file, self._labs) and not is_generic_name(get_stem(file))
         ]
 
     def _assign_files_named_after_students(self, folder_path: str, files: list[str]) -> None:
@@ -362,12 +362,12 @@ class DownloadOwnership:
             if student_files == [file] and not is_zip(file):
                 # A single notebook may have any name. Take its name for a student's only if the
                 # roster has this name.
-                is_name_trusted = self._is_in_roster(stem(file))
+                is_name_trusted = self._is_in_roster(get_stem(file))
             self._owners[folder_path + file] = (
-                _owner_named_by_file(folder_path + file) if is_name_trusted else NO_OWNER
+                _make_owner_from_file(folder_path + file) if is_name_trusted else NO_OWNER_MESSAGE
             )
 
-    def _owner_from_majority_pattern(
+    def _find_owner_by_majority_pattern(
         self,
         readings: Mapping[str, tuple[FilenamePattern, PatternGroups]],
         platform: str | None,
@@ -390,7 +390,7 @@ class DownloadOwnership:
             Path of the folder.
         """
         if platform is not None and platform in readings:
-            return self._owner_from_pattern(*readings[platform], folder_path + path, folder_path)
+            return self._find_owner_by_pattern(*readings[platform], folder_path + path, folder_path)
         platforms = join_words(sorted(readings))
         if platform is None:
             reason = (
@@ -433,7 +433,7 @@ class DownloadOwnership:
             if folder in containers:
                 owner: SubmissionAccount | str = _several_students_message(folder)
             else:
-                owner = self._owner_of_student_folder(folder, subpaths, is_student_level)
+                owner = self._find_owner_of_student_folder(folder, subpaths, is_student_level)
             self._owners[f"{folder_path}{folder}/"] = owner
 
     def _has_container_name(self, folder: str, subpaths: list[list[str]], download_name: str) -> bool:
@@ -447,7 +447,7 @@ class DownloadOwnership:
             return False
         return not self._holds_submission(subpaths)
 
-    def _owner_of_student_folder(
+    def _find_owner_of_student_folder(
         self,
         folder: str,
         subpaths: list[list[str]],
@@ -462,19 +462,19 @@ class DownloadOwnership:
             roster or it holds a submission directly.
         """
         if self._is_in_roster(folder):
-            return _owner_named_by_folder(folder)
+            return _make_owner_from_folder(folder)
         if is_generic_name(folder):
-            return NO_OWNER
+            return NO_OWNER_MESSAGE
         if not is_student_level:
             return (
                 f"It cannot be told whether {escape_unprintable(folder)!r} or "
-                f"{escape_unprintable(stem(subpaths[0][0]))!r} is the student's name. Collect "
+                f"{escape_unprintable(get_stem(subpaths[0][0]))!r} is the student's name. Collect "
                 f"{escape_unprintable(folder)!r} by itself if it holds the class, say with "
                 f"--pattern where the name stands, or {ROSTER_REMEDY}."
             )
         if holds_several_students(subpaths, self._labs):
             return _several_students_message(folder)
-        return _owner_named_by_folder(folder)
+        return _make_owner_from_folder(folder)
 
     def _holds_submission(self, subpaths: list[list[str]]) -> bool:
         """Return True if a folder holds a submission, or a subfolder named after a lab.
@@ -487,7 +487,7 @@ class DownloadOwnership:
         for parts in subpaths:
             is_file = len(parts) == 1
             if find_lab_by_name(parts[0], self._labs, exact=not is_file) or is_generic_name(
-                stem(parts[0]),
+                get_stem(parts[0]),
             ):
                 return True
         return False
@@ -530,7 +530,7 @@ class DownloadOwnership:
             patterns.append(pattern)
         return patterns
 
-    def _owner_from_pattern(
+    def _find_owner_by_pattern(
         self, pattern: FilenamePattern, groups: PatternGroups, path: str, folder_path: str
     ) -> SubmissionAccount | str:
         """Return the account that a platform wrote into a file's path; a message if uncertain.
@@ -553,10 +553,10 @@ class DownloadOwnership:
                 "own name may look like it. Download the submissions in folders, or say with "
                 "--pattern where the name stands."
             )
-        owner = _owner_from_pattern_groups(pattern, groups, path, platform_path)
+        owner = _make_owner_from_pattern_groups(pattern, groups, path, platform_path)
         identity = owner.identities[0]
         if pattern.platform == "Gradescope":
-            return self._owner_from_gradescope_list(owner, identity.participant, folder_path)
+            return self._add_gradescope_students(owner, identity.participant, folder_path)
         time, zone = groups.get("time", ""), self._context.zone
         if pattern.platform == "Blackboard":
             beginning = path.removesuffix(file)
@@ -566,7 +566,7 @@ class DownloadOwnership:
                     "Blackboard's text file beside it cannot be read, so it is uncertain whose it is. "
                     "Look it up in Blackboard, and put it into a folder called after the student."
                 )
-            blackboard_owner = self._owner_with_blackboard_login(owner, receipt)
+            blackboard_owner = self._add_login_to_owner(owner, receipt)
             if isinstance(blackboard_owner, str):
                 return blackboard_owner
             owner = blackboard_owner
@@ -578,7 +578,7 @@ class DownloadOwnership:
             identity = Identity(github=user, any_identifier=user)
             owner = _replace_identity(owner, identity, user)
         elif pattern.platform == "Canvas" and identity.lms_id:
-            folder = safe_folder_name(f"{identity.name}-{identity.lms_id}")
+            folder = make_safe_folder_name(f"{identity.name}-{identity.lms_id}")
             owner = replace(owner, default_folder=folder)
         elif pattern.platform == "Moodle" and not identity.participant:
             return (
@@ -586,9 +586,9 @@ class DownloadOwnership:
                 "Look up in Moodle who that is, and put it into a folder called after the "
                 "student."
             )
-        return self._owner_with_time_in_name(owner, time, zone) if time else owner
+        return self._add_time_to_owner(owner, time, zone) if time else owner
 
-    def _owner_with_time_in_name(
+    def _add_time_to_owner(
         self, owner: SubmissionAccount, time_text: str, zone: tzinfo | None
     ) -> SubmissionAccount:
         """Return the account with the time of submission that the platform wrote into a file name.
@@ -612,7 +612,7 @@ class DownloadOwnership:
         in_default_zone = zone is None and names_no_zone
         return replace(owner, time=time, in_default_zone=in_default_zone, zone=zone_of_time, note="")
 
-    def _owner_from_gradescope_list(
+    def _add_gradescope_students(
         self, owner: SubmissionAccount, submission_folder: str, export_folder: str
     ) -> SubmissionAccount | str:
         """Return the account with the students and the time from Gradescope's list of submissions.
@@ -648,7 +648,7 @@ class DownloadOwnership:
             time=entry.time,
         )
 
-    def _owner_with_blackboard_login(
+    def _add_login_to_owner(
         self, owner: SubmissionAccount, receipt: PlatformSubmission | None
     ) -> SubmissionAccount | str:
         """Return the account with the login from Blackboard's file name; a message if uncertain.
@@ -708,7 +708,7 @@ def _majority_platform(votes: Mapping[str, set[str]]) -> str | None:
     return first if is_alone and 2 * len(votes[first]) > len(all_names) else None
 
 
-def _owner_from_pattern_groups(
+def _make_owner_from_pattern_groups(
     pattern: FilenamePattern,
     groups: PatternGroups,
     path: str,
@@ -738,7 +738,7 @@ def _replace_identity(owner: SubmissionAccount, identity: Identity, account: str
     return replace(owner, identities=(identity,), default_folder=folder, account=account)
 
 
-def _owner_named_by_folder(folder: str) -> SubmissionAccount:
+def _make_owner_from_folder(folder: str) -> SubmissionAccount:
     """Return an account record for the student after whom a folder is named."""
     identity = Identity(any_identifier=folder)
     return SubmissionAccount(
@@ -750,10 +750,10 @@ def _owner_named_by_folder(folder: str) -> SubmissionAccount:
     )
 
 
-def _owner_named_by_file(path: str) -> SubmissionAccount:
+def _make_owner_from_file(path: str) -> SubmissionAccount:
     """Return an account record for the student after whom a file is named."""
     return replace(
-        _owner_named_by_folder(stem(path)),
+        _make_owner_from_folder(get_stem(path)),
         platform="file",
         account=path,
         identified_by="the file's name, which its student may have chosen",
@@ -794,7 +794,7 @@ def holds_several_students(paths: list[list[str]], labs: Sequence[str]) -> bool:
                 if not find_lab_by_name(folder, labs, exact=True) and not is_generic_name(folder)
             ]
             folders_by_lab[lab].add(tuple(named_folders))
-        elif not is_generic_name(stem(file)):
+        elif not is_generic_name(get_stem(file)):
             named_files[tuple(folders)] += 1
     if max(named_files.values(), default=0) > 1:
         return True

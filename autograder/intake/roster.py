@@ -22,9 +22,9 @@ from autograder.intake.archives import read_file
 from autograder.intake.filenames import (
     escape_unprintable,
     fold_case,
+    make_safe_folder_name,
     normalise_name,
     normalise_words,
-    safe_folder_name,
     to_nfc,
 )
 from autograder.intake.upload_limits import LIMITS, FileRefused
@@ -56,7 +56,7 @@ _LAB_HEADERS = {
     "participant": re.compile(r"[\W_]*identifier", re.IGNORECASE),
 }
 # Share of a class: if no more students have submitted a lab, they may have done so by mistake.
-FEW_SUBMITTERS = 0.1
+FEW_SUBMITTERS_SHARE = 0.1
 _NBGRADER_HEADERS = {"id", "firstname", "lastname", "email", "lmsuserid"}
 _WITHDRAWN_STATUS = re.compile(
     r"withdr|dropped|left\b|inactive|deleted|unenrol|deregister|removed|suspended", re.IGNORECASE
@@ -167,7 +167,7 @@ class Identity:
     def default_folder(self) -> str:
         """Name of the person's folder in submitted/, if no roster names the folder."""
         readable = self.student or self.login or self.email or self.sid or self.name
-        return safe_folder_name(readable or self.lms_id or self.any_identifier)
+        return make_safe_folder_name(readable or self.lms_id or self.any_identifier)
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class Roster:
         people = self._people_with_participant_number(identity.participant, lab)
         if people:
             # Each assignment has its own numbers. If the name contradicts the number, return both.
-            namesakes = self.people_named(identity.name)
+            namesakes = self.find_people_by_name(identity.name)
             is_contradicted = namesakes and not any(person in namesakes for person in people)
             return [*people, *namesakes] if is_contradicted else people
         # Compare the identifiers of the platform's account first, then the text that may be any
@@ -234,7 +234,7 @@ class Roster:
             if people:
                 return people
         for name in (identity.name, identity.any_identifier):
-            namesakes = self.people_named(name)
+            namesakes = self.find_people_by_name(name)
             people = [person for person in namesakes if not find_contradiction(person, identity)]
             if people:
                 return people
@@ -260,7 +260,7 @@ class Roster:
             for person in self._people_by_field_and_value[key][fold_case(value)] if value else ():
                 # A GitHub user can choose somebody else's login as user name. So do not match a
                 # person for whom the roster has another GitHub user name.
-                if not github or not person.github or _same_identifier(person.github, github):
+                if not github or not person.github or _are_same_identifier(person.github, github):
                     people[person.student] = person
         return list(people.values())
 
@@ -271,7 +271,7 @@ class Roster:
             return []
         return index.get(f"{normalise_name(lab)} {number}", []) or index.get(f" {number}", [])
 
-    def people_named(self, name: str) -> list[Person]:
+    def find_people_by_name(self, name: str) -> list[Person]:
         """Return the people of this name, whatever their other identifiers.
 
         Words count, unless it is one word only: Canvas leaves out the blanks.
@@ -280,7 +280,7 @@ class Roster:
         key = "name" if " " in words else "letters of a name"
         return list(dict.fromkeys(self._people_by_field_and_value[key][words])) if words else []
 
-    def group_members(self, group: str) -> list[Person]:
+    def find_group_members(self, group: str) -> list[Person]:
         """Return the people of the roster who are in a group."""
         key = normalise_name(group)
         return self._people_by_field_and_value["group"].get(key, []) if key else []
@@ -297,7 +297,7 @@ def _name_spellings(person: Person) -> set[str]:
     return spellings - {""}
 
 
-def _same_identifier(first: str, second: str) -> bool:
+def _are_same_identifier(first: str, second: str) -> bool:
     return fold_case(first) == fold_case(second)
 
 
@@ -309,7 +309,7 @@ def find_contradiction(person: Person, identity: Identity) -> str:
     """
     for key in ("lms_id", "sid", "brightspace", "login", "github"):
         in_roster, on_platform = getattr(person, key), getattr(identity, key)
-        if in_roster and on_platform and not _same_identifier(in_roster, on_platform):
+        if in_roster and on_platform and not _are_same_identifier(in_roster, on_platform):
             return f"{escape_unprintable(in_roster, 60)!r}, not {escape_unprintable(on_platform, 60)!r}"
     return ""
 
@@ -339,7 +339,7 @@ def is_submitted_by_few(submitter_count: int, class_size: int) -> bool:
     >>> is_submitted_by_few(1, 15), is_submitted_by_few(2, 15), is_submitted_by_few(1, 3)
     (True, False, False)
     """
-    return submitter_count <= FEW_SUBMITTERS * class_size
+    return submitter_count <= FEW_SUBMITTERS_SHARE * class_size
 
 
 def read_roster(path: Path) -> Roster:
@@ -516,7 +516,7 @@ def _make_person_from_cells(cells: dict[str, str], **cells_by_lab: dict[str, str
     student = student or cells.get("lms_id") or cells.get("email") or name
     fields: dict[str, Any] = {**cells, **cells_by_lab}
     return Person(
-        student=safe_folder_name(student),
+        student=make_safe_folder_name(student),
         name=name,
         withdrawn=bool(_WITHDRAWN_STATUS.match(status)),
         group=tuple(group for group in groups if group),

@@ -34,16 +34,16 @@ from autograder.intake.filenames import (
     copy_number,
     describe_account,
     escape_unprintable,
-    stem,
+    get_stem,
     to_nfc,
 )
-from autograder.intake.find import MAX_TIMESTAMP_BYTES, Attempt, FileOutcome, FileReport
+from autograder.intake.finder import MAX_TIMESTAMP_BYTES, Attempt, FileOutcome, FileReport
 from autograder.intake.platform_metadata import find_timezone, parse_timestamp
 from autograder.intake.roster import Identity
 from autograder.intake.upload_limits import LIMITS, FileRefused, PerStudentReadingBudget
 
 TIMESTAMP_FORMAT = "%Y-%m-%d %H:%M:%S UTC"  # date, time and zone, for nbgrader's parse_utc
-VERSION = 1
+FORMAT_VERSION = 1
 MAX_ORIGIN_BYTES = 100_000
 STALE_SECONDS = 3600  # age of temporary files to delete; a running `collect` may need younger ones
 _EARLIER_TIME_FORMAT = "%Y%m%dT%H%M%SZ"  # in the names of earlier attempts
@@ -201,7 +201,7 @@ def read_origin(root: Path, student: str, lab: str) -> Origin | None:
     try:
         path = _ClassroomFolders(root).path_without_links("collected", student) / f"{lab}.json"
         record: Any = json.loads(read_file(path, MAX_ORIGIN_BYTES))
-        if record.pop("version") != VERSION:
+        if record.pop("version") != FORMAT_VERSION:
             return None
         origin = Origin(**{**record, "members": tuple(record["members"])})
     except (FileRefused, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -256,10 +256,10 @@ def store_submissions(
     groups: dict[tuple[str, str], list[Attempt]] = defaultdict(list)
     for attempt in attempts:
         groups[attempt.student, attempt.lab].append(attempt)
-    options = _FilingOptions(_ClassroomFolders(root), budget, replaces, update_times)
+    options = _StoringOptions(_ClassroomFolders(root), budget, replaces, update_times)
     reports = []
     for key in sorted(groups):
-        reports += _file_attempts_of_student_and_lab(groups[key], options)
+        reports += _store_attempts_of_student_and_lab(groups[key], options)
     return reports
 
 
@@ -271,7 +271,9 @@ def _delete_stale_files(root: Path) -> None:
                 path.unlink()
 
 
-def _file_attempts_of_student_and_lab(attempts: list[Attempt], options: "_FilingOptions") -> list[FileReport]:
+def _store_attempts_of_student_and_lab(
+    attempts: list[Attempt], options: "_StoringOptions"
+) -> list[FileReport]:
     """Store the notebooks that one student submitted for one lab; the newest one counts.
 
     The only errors raised are those of the disk. Any other error becomes a report.
@@ -303,7 +305,7 @@ def _file_attempts_of_student_and_lab(attempts: list[Attempt], options: "_Filing
     return reports
 
 
-def _store_one_submission(attempt: Attempt, options: "_FilingOptions") -> FileReport:
+def _store_one_submission(attempt: Attempt, options: "_StoringOptions") -> FileReport:
     """Store one submitted notebook in the student's folder; return a report on what was done.
 
     Raises
@@ -314,7 +316,7 @@ def _store_one_submission(attempt: Attempt, options: "_FilingOptions") -> FileRe
         If the disk is full or cannot be written to.
     """
     try:
-        return _SubmissionWriter(attempt, options).file_unless_older()
+        return _SubmissionWriter(attempt, options).store_unless_older()
     except FileRefused:
         raise
     except Exception as error:  # noqa: BLE001 - an error with one submission must not stop the run
@@ -340,7 +342,7 @@ _COUNTING_RULES: Mapping[str, Callable[[Attempt], Any]] = {
     # Compare times in steps of two seconds, because zips store them so.
     "it is the newest": lambda attempt: int((attempt.time_in_zip or attempt.time) // 2),
     "it has the largest copy number": lambda attempt: copy_number(attempt.name),
-    "it is called after the lab": lambda attempt: stem(attempt.name) == attempt.lab,
+    "it is called after the lab": lambda attempt: get_stem(attempt.name) == attempt.lab,
     "it comes last in the alphabet": lambda attempt: attempt.name,
 }
 
@@ -406,7 +408,7 @@ class _ClassroomFolders:
 
 
 @dataclass(frozen=True)
-class _FilingOptions:
+class _StoringOptions:
     """Settings for storing submissions: the classroom, and the options of `store_submissions`."""
 
     folders: _ClassroomFolders
@@ -418,21 +420,21 @@ class _FilingOptions:
 class _SubmissionWriter:
     """Writer of one submitted notebook, which never overwrites a newer submission."""
 
-    def __init__(self, attempt: Attempt, options: _FilingOptions):
+    def __init__(self, attempt: Attempt, options: _StoringOptions):
         self.attempt = attempt
         self._options, self._folders = options, options.folders
         self._student, self._lab = attempt.student, attempt.lab
         self._folder = self._folders.path_without_links("submitted", self._student, self._lab)
         self._path = self._folder / f"{self._lab}.ipynb"
 
-    def file_unless_older(self) -> FileReport:
+    def store_unless_older(self) -> FileReport:
         """Store the notebook unless a newer submission is in submitted/; return a report."""
-        current_path, current = read_filed_submission(self._folders.root, self._student, self._lab)
+        current_path, current = read_stored_submission(self._folders.root, self._student, self._lab)
         content = self.attempt.file.read_chunks(LIMITS.max_notebook_bytes)
         self._data = b"".join(self._options.budget.count_bytes(self._student, content))
         new = replace(make_origin(self.attempt), sha256=hashlib.sha256(self._data).hexdigest())
         if current is None or current_path is None:
-            return self._file_and_replace_current(new, None, None)
+            return self._replace_current(new, None, None)
         same_bytes = current.sha256 == new.sha256
         if same_bytes and new.submission_time in (None, current.submission_time):
             return self._report_unchanged(current_path)
@@ -451,13 +453,13 @@ class _SubmissionWriter:
         if not self._options.replaces and (is_newer or not self._earlier_copies(new)):
             self._refuse_if_of_another_person(current, new, same_bytes)
         if is_newer or gains_time:
-            return self._file_and_replace_current(new, current_path, None if gains_time else current)
+            return self._replace_current(new, current_path, None if gains_time else current)
         reason = "A newer attempt is there."
         if not current.is_newer_than(new):
             reason = "An attempt of the same time is there already."
         return _make_file_report(self.attempt, FileOutcome.OLDER, reason, self._store_as_earlier_attempt(new))
 
-    def _file_and_replace_current(
+    def _replace_current(
         self,
         new: Origin,
         current_path: Path | None,
@@ -528,7 +530,7 @@ class _SubmissionWriter:
     def _write_origin(self, origin: Origin) -> None:
         """Save the origin (platform, account, time) of the submission that is now in submitted/."""
         path = self._folders.path_without_links("collected", self._student) / f"{self._lab}.json"
-        record = {"version": VERSION, **asdict(origin)}
+        record = {"version": FORMAT_VERSION, **asdict(origin)}
         write_file(path, json.dumps(record, ensure_ascii=True, indent=1) + "\n")
 
     def _refuse_if_of_another_person(self, current: Origin, new: Origin, same_bytes: bool) -> None:
@@ -630,7 +632,7 @@ class _SubmissionWriter:
             raise
 
 
-def read_filed_submission(root: Path, student: str, lab: str) -> tuple[Path | None, Origin | None]:
+def read_stored_submission(root: Path, student: str, lab: str) -> tuple[Path | None, Origin | None]:
     """Return path and origin of the submission in submitted/; (None, None) if there is none.
 
     If `collect` has not filed it, or it was changed since, the origin has only its time and hash.

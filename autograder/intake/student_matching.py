@@ -15,7 +15,7 @@ from autograder.intake.filenames import (
     describe_account,
     escape_unprintable,
     fold_case,
-    safe_folder_name,
+    make_safe_folder_name,
     to_nfc,
 )
 from autograder.intake.ownership import ROSTER_REMEDY, IntakeContext, SubmissionAccount
@@ -23,7 +23,7 @@ from autograder.intake.roster import Identity, Person, describe_taken_folder, fi
 
 # In blind marking, Moodle replaces every student's name by the word "participant" in the language
 # of the site. These are that word's translations.
-_BLIND_NAMES = set(
+_BLIND_MARKING_NAMES = set(
     "participant teilnehmer teilnehmer-in participante deelnemer partecipante deltaker".split(),
 )
 
@@ -43,7 +43,7 @@ _LOGIN_COLUMN = "a column Login, and folders called after the logins"
 LabOwner = tuple[str, SubmissionAccount]  # a lab, and the owner of a submission for it
 
 
-class Unmatched(Exception):
+class UnmatchedFile(Exception):
     """Error for a notebook whose student or lab is uncertain.
 
     The message is the reason that the report on the file gives.
@@ -92,10 +92,10 @@ class StudentMatcher:
         self._refuse_numbered_copies()
 
     def match(self, lab: str, owner: SubmissionAccount) -> tuple[MatchedStudent, ...]:
-        """Return all students who submitted a file; raises `Unmatched` if they are not certain."""
+        """Return all students who submitted a file; raises `UnmatchedFile` if they are uncertain."""
         match = self._matches[lab, owner]
         if isinstance(match, str):
-            raise Unmatched(match)
+            raise UnmatchedFile(match)
         return match
 
     def _match_one_owner(self, owner: SubmissionAccount, lab: str) -> tuple[MatchedStudent, ...] | str:
@@ -107,7 +107,7 @@ class StudentMatcher:
         if owner.platform == "Moodle" and identity.name in self._blind_names:
             people = self._roster.find(Identity(participant=identity.participant), lab)
             person = people[0] if len(people) == 1 else None
-            folder = safe_folder_name(f"{identity.name}_{identity.participant}")
+            folder = make_safe_folder_name(f"{identity.name}_{identity.participant}")
             if person:
                 folder = self._choose_folder_of_person(person, owner, identity, is_group=False)
             return (MatchedStudent(folder=folder, identity=identity, person=person),)
@@ -140,7 +140,7 @@ class StudentMatcher:
         for identity in owner.identities:
             people = self._roster.find(identity, lab)
             name = identity.name or identity.any_identifier
-            is_group = not people and bool(self._roster.group_members(name))
+            is_group = not people and bool(self._roster.find_group_members(name))
             people = people or self._find_group_members(name)
             if len(people) > 1 and not is_group:
                 column = _DISTINGUISHING_COLUMNS.get(owner.platform, _LOGIN_COLUMN)
@@ -183,7 +183,7 @@ class StudentMatcher:
 
     def _unmatched_message(self, identity: Identity) -> str:
         """Return the message about an account that belongs to nobody in the roster."""
-        namesakes = self._roster.people_named(identity.name or identity.any_identifier)
+        namesakes = self._roster.find_people_by_name(identity.name or identity.any_identifier)
         if namesakes:
             person = namesakes[0]
             return (
@@ -199,11 +199,11 @@ class StudentMatcher:
     def _find_group_members(self, name: str) -> list[Person]:
         """Return the members of a group, or the one member whom Moodle calls "<group>-<name>"."""
         for i, character in enumerate(name):
-            if character == "-" and self._roster.group_members(name[:i]):
+            if character == "-" and self._roster.find_group_members(name[:i]):
                 people = self._roster.find(Identity(name=name[i + 1 :]))
                 if len(people) == 1:
                     return people
-        return self._roster.group_members(name)
+        return self._roster.find_group_members(name)
 
     def _give_canvas_groups_to_members(self) -> None:
         """File a group's submission on Canvas for each member, if no other member has submitted.
@@ -219,8 +219,8 @@ class StudentMatcher:
             if owner.platform != "Canvas" or isinstance(match, str) or len(match) != 1:
                 continue
             identity, person = match[0].identity, match[0].person
-            group = self._roster.group_members(identity.name)
-            if person not in group or person in self._roster.people_named(identity.name):
+            group = self._roster.find_group_members(identity.name)
+            if person not in group or person in self._roster.find_people_by_name(identity.name):
                 continue
             students = {member.student for member in group}
             if sum(student in students for student in submitters[lab]) > 1:
@@ -371,7 +371,7 @@ def _find_blind_marking_names(lab_owners: Iterable[LabOwner]) -> set[str]:
     for lab, owner in lab_owners:
         if owner.platform == "Moodle":
             accounts[owner.identities[0].name].add((lab, owner))
-    blind_names = {name for name in accounts if name.casefold() in _BLIND_NAMES}
+    blind_names = {name for name in accounts if name.casefold() in _BLIND_MARKING_NAMES}
     if len(accounts) == 1:
         # If several students have the same name in one lab and it is a single word, Moodle must
         # have written the word for "participant" in another language.

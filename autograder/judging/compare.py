@@ -9,12 +9,12 @@ from functools import cache
 
 import numpy as np
 
-from autograder.core.time_limit import TimeLimitExceeded, deadline
+from autograder.core.time_limit import TimeLimitExceeded, limit_call_time
 from autograder.judging.error_messages import (
     classify_error,
-    error_subject,
     explain_error,
-    says_what_to_write,
+    find_error_subject,
+    has_complete_explanation,
 )
 from autograder.values import value_types
 from autograder.values.case_records import (
@@ -26,8 +26,8 @@ from autograder.values.case_records import (
     Value,
 )
 from autograder.values.deferred_calls import describe_query
-from autograder.values.structural_mistakes import NOT_WRITTEN, Difference
-from autograder.values.wording import ResultWording, format_megabytes, ordinal, with_article
+from autograder.values.structural_mistakes import NOT_WRITTEN_MESSAGE, Difference
+from autograder.values.wording import ResultWording, add_article, format_megabytes, format_ordinal
 
 MAX_COMPARISON_SECONDS = 5.0  # of CPU time in which a course's own function compares one case
 _COMPARISON_TIMEOUT = "Your result takes too long to be compared with the expected one."
@@ -69,7 +69,7 @@ def _error_cause_key(error: str, rules: ComparisonRules) -> tuple[str, str]:
         if type_name in {"ValueError", "InvalidArgumentError", "RuntimeError", "TypeError"}:
             return "ValueError", ""  # Keras's backends raise different types for it
         return type_name, ""
-    return type_name, error_subject(error)
+    return type_name, find_error_subject(error)
 
 
 # The functions below find the first difference between a student's result and the expected one.
@@ -111,11 +111,11 @@ class JudgedCase:
         return self.difference is not None and self.difference.kind == "error"
 
 
-def failing_cases(cases: Iterable[JudgedCase]) -> list[JudgedCase]:
+def select_failing_cases(cases: Iterable[JudgedCase]) -> list[JudgedCase]:
     return [case for case in cases if not case.is_right]
 
 
-def first_difference(
+def compare_answer(
     expected: Value, answer: Answer, rules: ComparisonRules, inputs: Inputs | None = None
 ) -> Difference | None:
     """Return the first difference of a student's result from the expected one; None if it is right.
@@ -146,12 +146,12 @@ def _compare_all_but_memory(
         if difference:
             return difference
     if answer.error:
-        return _difference_for_error(answer, inputs)
+        return _make_error_difference(answer, inputs)
     if not is_printed and answer.type == "NoneType" and expected is not None:
         return Difference("nothing", "Your function returned None.", "returns-nothing")
     if not is_printed and answer.value is None and answer.type != "NoneType":
         return _difference_for_unsupported_result(expected, answer, rules, inputs)
-    if _unanswered_query(answer, inputs):
+    if _find_unanswered_query(answer, inputs):
         return _difference_for_unsupported_result(expected, answer, rules, inputs)
     difference = None
     if rules.compare or not has_responses:
@@ -199,16 +199,16 @@ def _compare_with_expected_error(
     rules: ComparisonRules,
 ) -> Difference | None:
     """Compare a student's result with an expected error: its type, and the text in its message."""
-    expected_type = with_article(expected.type)
+    expected_type = add_article(expected.type)
     if not answer.error:
-        outcome = f"returned {with_article(answer.type)}"
+        outcome = f"returned {add_article(answer.type)}"
         if rules.call == "in place":
             outcome = "finished without an error"
         elif answer.type == "NoneType":
             outcome = "returned None"
         return Difference("type", f"Your function {outcome}; it should raise {expected_type} here.")
     if answer.raised == "NotImplementedError" and expected.type != "NotImplementedError":
-        return _difference_for_error(answer, Inputs())
+        return _make_error_difference(answer, Inputs())
     text = f"Your function raised {answer.error.rstrip('.')}."
     if not _is_error_subtype(answer.raised, expected.type):
         return Difference("error", f"{text} Expected {expected_type}.")
@@ -250,7 +250,7 @@ def _compare_query_responses(
     return None
 
 
-def _unanswered_query(answer: Answer, inputs: Inputs) -> tuple[str, str] | None:
+def _find_unanswered_query(answer: Answer, inputs: Inputs) -> tuple[str, str] | None:
     """Return the first query that gave no result, as subject and verb of a sentence; or None.
 
     A query is what a test case does with a returned object, such as calling it.
@@ -266,23 +266,23 @@ def _describe_argument(value: Value) -> str:
     return value_types.short_repr(value)
 
 
-def _difference_for_error(answer: Answer, inputs: Inputs) -> Difference:
+def _make_error_difference(answer: Answer, inputs: Inputs) -> Difference:
     """Return the description of an error that the student's function raised where it should not."""
     if answer.raised == "NotImplementedError":
-        return Difference("error", NOT_WRITTEN, "not-written-yet")
+        return Difference("error", NOT_WRITTEN_MESSAGE, "not-written-yet")
     stop = "" if answer.error.endswith((".", "!", "?")) else "."
     mistake = classify_error(answer.error)
     explanation, is_complete = "", False
     if mistake:
         explanation = explain_error(mistake, answer)
-        is_complete = bool(explanation) and says_what_to_write(mistake, answer)
-    subject, _ = _unanswered_query(answer, inputs) or ("Your function", "")
+        is_complete = bool(explanation) and has_complete_explanation(mistake, answer)
+    subject, _ = _find_unanswered_query(answer, inputs) or ("Your function", "")
     not_callable = re.fullmatch(r"TypeError: '(\w+)' object is not callable", answer.error)
     # An error with a line number was raised in the student's code. Otherwise it was raised when the
     # test case called the object that the student's function had returned.
     if not_callable and not answer.line and subject.startswith("Your result, called"):
         call = subject.removeprefix("Your result, ").removesuffix(",")
-        text = f"Your function returned {with_article(not_callable[1])}; "
+        text = f"Your function returned {add_article(not_callable[1])}; "
         return Difference("type", f"{text}expected something that can be {call}.")
     text = f"{subject} raised {answer.error}{stop}"
     return Difference("error", text, mistake, means=explanation, needs_hint=not is_complete)
@@ -329,7 +329,7 @@ def _describe_position(key: int | str, inputs: Inputs) -> str:
         return f"its argument `{key}`"
     if key < len(inputs.argument_names):
         return f"its argument {inputs.name_argument(key)}"
-    return f"its {ordinal(key + 1)} argument"
+    return f"its {format_ordinal(key + 1)} argument"
 
 
 def _compare_with_course_function(
@@ -351,7 +351,7 @@ def _compare_with_course_function(
         )
         if _takes_inputs(comparer):
             arguments += (value_types.copy_inputs(inputs),)
-        with deadline(MAX_COMPARISON_SECONDS, ""):  # an enclosing time limit may end it earlier
+        with limit_call_time(MAX_COMPARISON_SECONDS, ""):  # or an enclosing, earlier limit
             text = comparer(*arguments)
     except TimeLimitExceeded:
         return Difference("time", _COMPARISON_TIMEOUT)
@@ -376,10 +376,10 @@ def _difference_for_unsupported_result(
     expected: Value, answer: Answer, rules: ComparisonRules, inputs: Inputs
 ) -> Difference:
     """Return a description of a result that cannot be compared, because its type is unsupported."""
-    type_name = with_article(answer.type)
-    query = _unanswered_query(answer, inputs)
+    type_name = add_article(answer.type)
+    query = _find_unanswered_query(answer, inputs)
     if query:
-        expectation = _expectation(expected[len(answer.value)])
+        expectation = _describe_expectation(expected[len(answer.value)])
         text = f"{' '.join(query)} {type_name}, which cannot be compared. {expectation}"
         return Difference("type", text)
     if rules.call == "in place":
@@ -392,12 +392,12 @@ def _difference_for_unsupported_result(
         return Difference("dtype", text, "array-of-objects")
     if answer.type.startswith("ndarray of complex"):
         text = f"Your array holds complex numbers ({answer.type.split()[-1]})."
-        return Difference("dtype", f"{text} {_expectation(expected)}", "complex-numbers")
+        return Difference("dtype", f"{text} {_describe_expectation(expected)}", "complex-numbers")
     text = f"Your function returned {type_name}, which cannot be compared."
-    return Difference("type", f"{text} {_expectation(expected)}")
+    return Difference("type", f"{text} {_describe_expectation(expected)}")
 
 
-def _expectation(expected: Value) -> str:
+def _describe_expectation(expected: Value) -> str:
     return f"Expected {value_types.describe_value(expected)}."
 
 

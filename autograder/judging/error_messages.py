@@ -13,17 +13,17 @@ from functools import cache
 import numpy as np
 
 from autograder.core.errors import join_words
-from autograder.judging.foreign_names import (
+from autograder.judging.library_equivalents import (
     KEYWORD_EQUIVALENTS,
     describe_equivalent,
     describe_library,
     find_equivalent,
 )
 from autograder.values.case_records import Answer
-from autograder.values.wording import with_article
+from autograder.values.wording import add_article
 
 # Patterns in the error messages of Python, NumPy and Keras's three backends, each with the mistake
-# (a key of `STRUCTURAL`) that it shows.
+# (a key of `MISTAKES`) that it shows.
 _ERROR_PATTERNS = (
     (r"^AssertionError", "own-assert"),
     (r"^SystemExit", "ends-the-program"),
@@ -121,14 +121,14 @@ FULLY_EXPLAINED_ERRORS = frozenset(
 
 @cache
 def classify_error(error: str) -> str | None:
-    """Return the name of the mistake behind an error, a key of `STRUCTURAL`; None if unknown."""
+    """Return the name of the mistake behind an error, a key of `MISTAKES`; None if unknown."""
     for pattern, mistake in _ERROR_PATTERNS:
         if re.search(pattern, error):
             return mistake
     return None
 
 
-def error_subject(error: str) -> str:
+def find_error_subject(error: str) -> str:
     """Return a text that is the same for two errors of one type if they have the same cause."""
     text = error.partition(": ")[2]
     mistake = classify_error(error)
@@ -145,7 +145,7 @@ def error_subject(error: str) -> str:
 
 
 # Explanations that quote sizes and names from the error message. Each row has the name of the
-# mistake (a key of `STRUCTURAL`), a pattern for the message, and a text. The groups of the pattern
+# mistake (a key of `MISTAKES`), a pattern for the message, and a text. The groups of the pattern
 # fill the braces in the text.
 _ERROR_EXPLANATIONS = (
     ("shapes-that-do-not-multiply", r"size (\d+) is different from (\d+)",
@@ -192,7 +192,7 @@ _ERROR_EXPLANATIONS = (
 def explain_error(mistake: str, answer: Answer) -> str:
     """Explain an error with the sizes and names in its message, and with the line that raised it.
 
-    Return "" if the general text of `STRUCTURAL` is to be used.
+    Return "" if the general text of `MISTAKES` is to be used.
     """
     explain = _EXPLAINERS.get(mistake)
     if explain:
@@ -208,7 +208,7 @@ def explain_error(mistake: str, answer: Answer) -> str:
     return ""
 
 
-def says_what_to_write(mistake: str, answer: Answer) -> bool:
+def has_complete_explanation(mistake: str, answer: Answer) -> bool:
     """Return True if an error's explanation names the right code, so that no hint is needed."""
     error = answer.error
     if mistake == "attribute-that-is-not-there":
@@ -235,7 +235,7 @@ def _format_shape(text: str) -> str:
     return text.replace(",", ", ").replace(", )", ",)").replace("  ", " ")
 
 
-def _code(answer: Answer) -> str:
+def _get_line(answer: Answer) -> str:
     """Return the line of the student's code that raised the error, without the line's number."""
     return answer.line.partition(": ")[2]
 
@@ -246,7 +246,7 @@ def _explain_endless_recursion(answer: Answer) -> str:
     return f"`{answer.within}` calls itself on this line, again and again, and nothing ends it."
 
 
-def _type_in_words(name: str) -> str:
+def _name_type(name: str) -> str:
     """Return the name of a type in words with an article: "an array", "a tuple", "a function"."""
     if name == "numpy.ndarray":
         return "an array"
@@ -256,7 +256,7 @@ def _type_in_words(name: str) -> str:
         return "a function"
     if re.fullmatch(r"numpy\.(float|int|uint|bool)\w*", name):
         return "a single number"
-    return with_article(name)
+    return add_article(name)
 
 
 _FUNCTION_TYPES = (
@@ -283,7 +283,7 @@ _PLAIN_ATTRIBUTES = ("T", "mT", "shape", "ndim", "size", "dtype", "real", "imag"
 
 def _explain_call_of_a_value(answer: Answer) -> str:
     """Explain "… object is not callable" by the call on the line, such as `x.shape(0)`."""
-    code = _code(answer)
+    code = _get_line(answer)
     match = re.search(r"'([\w.]+)' object is not callable", answer.error)
     called_type = match[1] if match else "value"
     attribute = re.search(rf"\.({'|'.join(_PLAIN_ATTRIBUTES)})\s*\(", code)
@@ -301,25 +301,25 @@ def _explain_call_of_a_value(answer: Answer) -> str:
     if re.search(r"[\d)]\s*\(", code):
         return (
             f"Round brackets directly after a value call it like a function, and here the value is "
-            f"{_type_in_words(called_type)}. Perhaps a `*`, an `@` or a comma is missing before the bracket."
+            f"{_name_type(called_type)}. Perhaps a `*`, an `@` or a comma is missing before the bracket."
         )
     name = re.search(r"\b([A-Za-z_]\w*)\s*\(", code)
     subject = f"`{name[1]}`" if name and code.count("(") == 1 else "Something on this line"
     return (
-        f"{subject} is {_type_in_words(called_type)} and not a function, but round brackets follow it. Use square "
+        f"{subject} is {_name_type(called_type)} and not a function, but round brackets follow it. Use square "
         "brackets for an index, or `@` or `*` for a product; perhaps a variable has the name of a function."
     )
 
 
 def _explain_square_brackets(answer: Answer) -> str:
-    name = re.search(r"\b((?:np|ops|math)\.[\w.]+|[A-Za-z_]\w*(?:\.\w+)*)\s*\[", _code(answer))
-    subject = f"`{name[1]}`" if name and _code(answer).count("[") == 1 else "Something on this line"
+    name = re.search(r"\b((?:np|ops|math)\.[\w.]+|[A-Za-z_]\w*(?:\.\w+)*)\s*\[", _get_line(answer))
+    subject = f"`{name[1]}`" if name and _get_line(answer).count("[") == 1 else "Something on this line"
     return f"{subject} is a function. A function is called with round brackets, `f(x)`; `f[x]` is an index."
 
 
 def _explain_unpacking(answer: Answer) -> str:
     """Explain an error in code such as `n, d = x.shape`: the array has more, or fewer, axes."""
-    code = _code(answer)
+    code = _get_line(answer)
     names = code.partition("=")[0].split(",")
     if not re.search(r"\.shape\s*$", code) or len(names) < 2:
         return ""
@@ -334,7 +334,7 @@ def _explain_variable_without_value(answer: Answer) -> str:
     match = re.search(r"variable '(\w+)'", answer.error)
     if not match:
         return ""
-    name, code = match[1], _code(answer)
+    name, code = match[1], _get_line(answer)
     if re.search(rf"\b{name}\s*(?:[-+*/@]|//|\*\*)=", code):
         return (
             f"The line changes `{name}`, but the function has given it no value before. "
@@ -360,7 +360,7 @@ def _explain_undefined_name(answer: Answer) -> str:
         return f"`{name}` is one of Python's modules. Write `import {name}` before you use it."
     library = describe_library(name)
     if library:
-        attribute = re.search(rf"\b{name}(?:\.\w+)*\.(\w+)", _code(answer))
+        attribute = re.search(rf"\b{name}(?:\.\w+)*\.(\w+)", _get_line(answer))
         equivalent = describe_equivalent(attribute[1] if attribute else name)
         if attribute and not equivalent and hasattr(np, attribute[1]):
             equivalent = f"In NumPy: `np.{attribute[1]}`."
@@ -399,7 +399,7 @@ def _explain_attribute(answer: Answer) -> str:
         return f"{text} {describe_equivalent(name)}".strip()
     if name == "append":
         return "An array has no `append`: its size is fixed. `np.concatenate([x, y])` makes a longer array."
-    owner_words = _type_in_words(owner)
+    owner_words = _name_type(owner)
     if not find_equivalent(name) and owner == "numpy.ndarray":
         similar = get_close_matches(name, dir(np.ndarray), n=1, cutoff=0.84)
         if similar:
@@ -409,7 +409,7 @@ def _explain_attribute(answer: Answer) -> str:
 
 def _explain_keyword(answer: Answer) -> str:
     """Explain wrong arguments in a call: a keyword of PyTorch, say, or too many arguments."""
-    code = _code(answer)
+    code = _get_line(answer)
     match = re.search(r"(?:unexpected keyword argument|got an unexpected) '(\w+)'", answer.error)
     match = match or re.search(r"'(\w+)' is an invalid keyword argument", answer.error)
     if match and match[1] in KEYWORD_EQUIVALENTS:
@@ -446,7 +446,7 @@ def _explain_keyword(answer: Answer) -> str:
 
 
 def _explain_axes(answer: Answer) -> str:
-    if re.search(r"\btranspose\([^()]*-?\d\s*,\s*-?\d\s*\)", _code(answer)):
+    if re.search(r"\btranspose\([^()]*-?\d\s*,\s*-?\d\s*\)", _get_line(answer)):
         return (
             "NumPy's `transpose` takes the order of all axes, such as `x.transpose(0, 2, 1)`. PyTorch's takes the "
             "two axes to exchange; in NumPy that is `np.swapaxes(x, 1, 2)`."
@@ -456,7 +456,7 @@ def _explain_axes(answer: Answer) -> str:
 
 def _explain_single_number(answer: Answer) -> str:
     """Explain the error that an array, tuple or list stands where one number is expected."""
-    join = re.search(r"np\.(concatenate|concat|stack|vstack|hstack|column_stack)\(", _code(answer))
+    join = re.search(r"np\.(concatenate|concat|stack|vstack|hstack|column_stack)\(", _get_line(answer))
     if join and "only integer scalar arrays" in answer.error:
         return f"`np.{join[1]}` takes its arrays as one list: `np.{join[1]}([x, y])`, with square brackets."
     match = re.search(r"'(tuple|list)' object cannot be interpreted", answer.error)
@@ -468,7 +468,7 @@ def _explain_single_number(answer: Answer) -> str:
 
 
 def _explain_dtype(answer: Answer) -> str:
-    if re.search(r"\.view\(", _code(answer)):
+    if re.search(r"\.view\(", _get_line(answer)):
         return "`view` with sizes is PyTorch's; NumPy's takes a dtype. In NumPy: `x.reshape(...)`."
     return ""
 
@@ -480,7 +480,7 @@ def _explain_operator(answer: Answer) -> str:
     sign, left, right = match.groups()
     if {left, right} & set(_FUNCTION_TYPES):
         return f"On one side of `{sign}` stands a function that has not been called: its round brackets are missing."
-    return f"`{sign}` does not work between {_type_in_words(left)} and {_type_in_words(right)}."
+    return f"`{sign}` does not work between {_name_type(left)} and {_name_type(right)}."
 
 
 _EXPLAINERS: dict[str, Callable[[Answer], str]] = {

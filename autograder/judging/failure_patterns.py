@@ -14,11 +14,11 @@ from autograder.values.case_records import (
     DeferredCall,
     Question,
     Value,
-    memory_layout,
+    find_memory_layout,
 )
 from autograder.values.tolerance import elements_agree
-from autograder.values.value_types import apply_view, arrays_in, short_repr
-from autograder.values.wording import describe_axis, ordinal
+from autograder.values.value_types import apply_view, find_arrays, short_repr
+from autograder.values.wording import describe_axis, format_ordinal
 
 LARGE_NUMBER = 300
 SCALAR_TYPES = (bool, int, float, str, DeferredCall)
@@ -40,27 +40,29 @@ def describe_failing_cases(cases: Sequence[JudgedCase]) -> str:
     if not passing or not failing:
         return ""
     right = f"{len(passing)} of {len(cases)} cases are right"
-    in_all = _separating_features(failing, passing)
+    in_all = _find_separating_features(failing, passing)
     if in_all:
         if len(failing) == 1:
             return f"{right}. The failing case has {in_all[0]}."
         return f"{right}. All failing cases have {in_all[0]}."
-    pair = _features_of_several_and_no_other(failing, passing)[:2]
+    pair = _find_features_shared_in_group(failing, passing)[:2]
     if pair and not any(set(pair).isdisjoint(features) for features in failing):
         return f"{right}. All failing cases have {join_words(pair, 'or')}."
-    in_right = _separating_features(passing, failing)
+    in_right = _find_separating_features(passing, failing)
     if in_right and len(passing) > 1:
         return f"Only {len(passing)} of {len(cases)} cases are right: those with {in_right[0]}."
     return ""
 
 
-def _separating_features(feature_lists: list[list[str]], other_feature_lists: list[list[str]]) -> list[str]:
+def _find_separating_features(
+    feature_lists: list[list[str]], other_feature_lists: list[list[str]]
+) -> list[str]:
     """Return the features that all test cases of one group have, and none of the other group."""
     common = set(feature_lists[0]).intersection(*feature_lists).difference(*other_feature_lists)
     return [feature for feature in feature_lists[0] if feature in common]
 
 
-def _features_of_several_and_no_other(
+def _find_features_shared_in_group(
     feature_lists: list[list[str]], other_feature_lists: list[list[str]]
 ) -> list[str]:
     """Return the features that two or more test cases of one group have, and none of the other."""
@@ -88,16 +90,16 @@ def list_features(question: Question) -> list[str]:
     for name, value in inputs.kwargs.items():
         # Skip the argument that holds the exercise's test function: its name is no Python
         # identifier.
-        if name.isidentifier() and not arrays_in(value) and not _is_random_number(value):
+        if name.isidentifier() and not find_arrays(value) and not _is_random_number(value):
             features.append(f"`{name}={_format_value(value)}`")
     for i, value in enumerate(inputs.args):
-        if type(value) in SCALAR_TYPES and not arrays_in(value) and not _is_random_number(value):
+        if type(value) in SCALAR_TYPES and not find_arrays(value) and not _is_random_number(value):
             name = inputs.name_argument(i).strip("`")
             if name.isidentifier():
                 features.append(f"`{name}={_format_value(value)}`")
             else:
                 features.append(f"`{_format_value(value)}` as {name}")
-    arrays = arrays_in((*inputs.args, *inputs.kwargs.values()))
+    arrays = find_arrays((*inputs.args, *inputs.kwargs.values()))
     dtypes = {array.dtype.name for array in arrays} - {"float64", "bool", "int64"}
     features += [f"{name} numbers" for name in sorted(dtypes)]
     if arrays:
@@ -152,7 +154,7 @@ def _has_large_numbers(array: np.ndarray) -> bool:
 
 
 def _is_not_contiguous(array: np.ndarray) -> bool:
-    return memory_layout(array) in ("F", "strided")
+    return find_memory_layout(array) in ("F", "strided")
 
 
 def _is_square_matrix(array: np.ndarray) -> bool:
@@ -211,7 +213,7 @@ def describe_differences(pairs: Sequence[tuple[Value, Value]], rules: Comparison
 
     def first_match(table: PatternTable) -> str:
         for text, predicate in table:
-            if _fits_all(predicate, numeric_pairs):
+            if _matches_all_pairs(predicate, numeric_pairs):
                 return text
         return ""
 
@@ -230,7 +232,7 @@ def describe_differences(pairs: Sequence[tuple[Value, Value]], rules: Comparison
     return _join_sentences(*places, _describe_correlation(numeric_pairs))
 
 
-def _fits_all(predicate: Predicate, pairs: Sequence[ArrayPair]) -> bool:
+def _matches_all_pairs(predicate: Predicate, pairs: Sequence[ArrayPair]) -> bool:
     """Return True if the first pair of arrays has a pattern, and all others that can show it."""
     results = [predicate(*pair) for pair in pairs]
     return True in results and False not in results and results[0] is not None
@@ -331,7 +333,7 @@ def _differs_only_at(axis: int, choose_positions: Callable[[Any, int], Any]) -> 
     """
 
     def predicate(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
-        wrong = _wrong_places(agree, axis)
+        wrong = _find_wrong_positions(agree, axis)
         if wrong is None:
             return None
         return np.array_equal(wrong, choose_positions(np.arange(len(wrong)), len(wrong)))
@@ -343,7 +345,7 @@ def _differs_at_one_place(axis: int) -> Predicate:
     """Make a test: is exactly one position along an axis (one row, say) wrong?"""
 
     def predicate(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
-        wrong = _wrong_places(agree, axis)
+        wrong = _find_wrong_positions(agree, axis)
         if wrong is None:
             return None
         return bool(wrong.sum() == 1)
@@ -351,7 +353,7 @@ def _differs_at_one_place(axis: int) -> Predicate:
     return predicate
 
 
-def _wrong_places(agree: np.ndarray, axis: int) -> np.ndarray | None:
+def _find_wrong_positions(agree: np.ndarray, axis: int) -> np.ndarray | None:
     """Return a mask of the positions along an axis that hold a wrong number.
 
     Return None for an axis shorter than 3.
@@ -470,7 +472,7 @@ def describe_parts_right_in_all_cases(pairs: Sequence[tuple[Value, Value]], rule
     for i in range(length):
         parts = [(Answer(expected[i]), Answer(value[i])) for expected, value in pairs]
         if all(same_answer(expected, value, rules) for expected, value in parts):
-            right.append(ordinal(i + 1))
+            right.append(format_ordinal(i + 1))
     if not right:
         return ""
     if len(right) == 1:

@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 
 from autograder.core.errors import truncate
-from autograder.judging.call_answer import pack_result
+from autograder.judging.student_calls import pack_result
 from autograder.values.case_records import ComparisonRules, Inputs, Value
 from autograder.values.value_types import (
-    argument_to_value,
     blank_like,
+    convert_argument,
     copy_value,
     find_difference,
     import_function,
@@ -142,7 +142,7 @@ def compare_in_test(expected: Value, value: Value, tolerance: Any, inputs: Input
     if isinstance(value, list) and value[-2:-1] == [FAILED_EVENT]:
         failed_line, value = value[-1], value[:-2]
     test = load_test(source)
-    replay = _ReplayedObject(_InOrderResultPlayer(value), [])
+    replay = _ReplayedObject(_ResultReplayer(value), [])
     try:
         test(replay, **arguments, **dict.fromkeys(_missing_arguments(test, arguments), replay))
     except Exception as error:  # noqa: BLE001 - a test may meet any value
@@ -161,7 +161,7 @@ def compare_in_test(expected: Value, value: Value, tolerance: Any, inputs: Input
 
 def _compare_variables(expected: Value, value: Value, tolerance: Any, inputs: Inputs) -> str | None:
     """Compare the values of the student's variables: those that the test case names, or all."""
-    expected, value = argument_to_value(expected), argument_to_value(value)
+    expected, value = convert_argument(expected), convert_argument(value)
     names = inputs.kwargs.get(COMPARED_VARIABLES)
     if names:
         expected = {name: expected.get(name) for name in names}
@@ -174,9 +174,9 @@ def _compare_variables(expected: Value, value: Value, tolerance: Any, inputs: In
 def _all_zeros(expected: Value, value: Value) -> bool:
     """Return True if a student's recorded results are all zero, and the expected ones are not."""
     blank, rules = zero_recorded_values(expected), ComparisonRules()
-    if not values_agree(blank, argument_to_value(value), rules):
+    if not values_agree(blank, convert_argument(value), rules):
         return False
-    return not values_agree(blank, argument_to_value(expected), rules)
+    return not values_agree(blank, convert_argument(expected), rules)
 
 
 def zero_recorded_values(events: list[Value]) -> list[Value]:
@@ -187,7 +187,7 @@ def zero_recorded_values(events: list[Value]) -> list[Value]:
     >>> zero_recorded_values(["value", [1, 2], "raised", "ValueError"])
     ['value', [0, 0], 'raised', 'ValueError']
     """
-    zero_events = list(argument_to_value(events))
+    zero_events = list(convert_argument(events))
     for index in range(1, len(zero_events), 2):
         if zero_events[index - 1] == "value":
             zero_events[index] = blank_like(zero_events[index])
@@ -237,7 +237,7 @@ class _CallRecorder:
 
     def _record_result(self, result: Any) -> Any:
         type_name, value = pack_result(result)
-        if (value is not None or result is None) and not _has_class_of_its_own(result):
+        if (value is not None or result is None) and not _has_custom_class(result):
             self.events += ["value", copy_value(value)]
             return result
         if isinstance(result, Iterator):
@@ -252,7 +252,7 @@ class _CallRecorder:
         self.events += ["end", True]
 
 
-def _has_class_of_its_own(value: Any) -> bool:
+def _has_custom_class(value: Any) -> bool:
     """Return True for an object of a class that inherits from `list`, say, and may have methods."""
     is_container = isinstance(value, (list, tuple, dict, set, frozenset, str, int, float))
     return is_container and type(value).__module__ not in ("builtins", "numpy", "collections")
@@ -278,29 +278,29 @@ class _TestedObject:
     """Stand-in for an object that is no plain data, in a test function.
 
     Python looks up the methods for operators, such as `len` and `+`, in the class. So this class
-    has them all; each asks `_ask`, which a subclass defines.
+    has them all; each asks `_perform_operation`, which a subclass defines.
     """
 
-    def _ask(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
+    def _perform_operation(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
 
     def __getattr__(self, name: str) -> Any:
-        return self._ask(getattr, name)
+        return self._perform_operation(getattr, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self._ask(setattr, name, value)
+        self._perform_operation(setattr, name, value)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._ask(_call, *args, **kwargs)
+        return self._perform_operation(_call, *args, **kwargs)
 
     def __iter__(self) -> Iterator:
-        return self._ask(iter)
+        return self._perform_operation(iter)
 
     def __instancecheck__(self, instance: Any) -> bool:
-        return self._ask(_is_instance_of, instance)
+        return self._perform_operation(_is_instance_of, instance)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return self._ask(np.asarray, dtype)
+        return self._perform_operation(np.asarray, dtype)
 
     def __hash__(self) -> int:
         return id(self)
@@ -316,14 +316,14 @@ def _is_instance_of(class_or_type: Any, instance: Any) -> bool:
 
 def _define_operator(name: str, function: Callable) -> None:
     def method(self: _TestedObject, *args: Any) -> Any:
-        return self._ask(function, *args)
+        return self._perform_operation(function, *args)
 
     setattr(_TestedObject, name, method)
 
 
 def _define_reflected_operator(name: str, function: Callable) -> None:
     def method(self: _TestedObject, other: Any) -> Any:
-        return self._ask(lambda tested, other: function(other, tested), other)
+        return self._perform_operation(lambda tested, other: function(other, tested), other)
 
     setattr(_TestedObject, name, method)
 
@@ -344,7 +344,7 @@ class _RecordedObject(_TestedObject):
         object.__setattr__(self, "_recorder", recorder)
         object.__setattr__(self, "_object", tested)
 
-    def _ask(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
+    def _perform_operation(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
         recorder, tested = (object.__getattribute__(self, name) for name in ("_recorder", "_object"))
         return recorder(function, tested, *args, **kwargs)
 
@@ -356,11 +356,11 @@ class _RecordedObject(_TestedObject):
 class _ReplayedObject(_TestedObject):
     """The same object in the grader: each operation returns the next recorded result."""
 
-    def __init__(self, player: "_InOrderResultPlayer", class_names: Any):
-        object.__setattr__(self, "_player", player)
+    def __init__(self, replayer: "_ResultReplayer", class_names: Any):
+        object.__setattr__(self, "_player", replayer)
         object.__setattr__(self, "_class_names", class_names)
 
-    def _ask(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
+    def _perform_operation(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
         return object.__getattribute__(self, "_player")()
 
     @property  # type: ignore[misc]
@@ -387,7 +387,7 @@ class _RecordingEnded(Exception):
     """The test function, which runs on recorded results, makes more calls than were recorded."""
 
 
-class _InOrderResultPlayer:
+class _ResultReplayer:
     """Stand-in for the student's functions: each call returns the next recorded result."""
 
     def __init__(self, events: Any):
@@ -398,7 +398,7 @@ class _InOrderResultPlayer:
         if event not in CALL_EVENTS:
             raise _RecordingEnded
         if event == "raised":
-            raise _error_of_type(str(value))("as your function did")
+            raise _find_error_type(str(value))("as your function did")
         if event == "end":
             raise StopIteration
         if event == "value":
@@ -416,7 +416,7 @@ class _InOrderResultPlayer:
             yield item
 
 
-def _error_of_type(name: str) -> Any:
+def _find_error_type(name: str) -> Any:
     """Return Python's own exception type of this name, or a new exception type of this name."""
     builtin = getattr(builtins, name, None)
     if isinstance(builtin, type) and issubclass(builtin, Exception):
@@ -441,7 +441,7 @@ def _quote_line(name_or_source: str, line: Any) -> str:
         return ""
     code = load_test(name_or_source).__code__
     statement = " ".join(linecache.getline(code.co_filename, line).split())
-    return truncate(_condition_of(statement), 160)
+    return truncate(_extract_condition(statement), 160)
 
 
 def _describe_test_failure(error: Exception, name_or_source: str) -> str:
@@ -459,7 +459,7 @@ def _describe_test_failure(error: Exception, name_or_source: str) -> str:
     return f"`{condition}` cannot be evaluated with your function's results ({error_text})."
 
 
-def _condition_of(line: str) -> str:
+def _extract_condition(line: str) -> str:
     """Return the condition of an `assert` statement; any other line of code as it is."""
     try:
         (statement,) = ast.parse(line).body

@@ -14,10 +14,10 @@ from autograder.core.errors import join_words
 from autograder.core.results import Verdict
 from autograder.judging.compare import (
     JudgedCase,
+    compare_answer,
     describe_failing_property,
-    failing_cases,
-    first_difference,
     same_answer,
+    select_failing_cases,
 )
 from autograder.judging.failure_patterns import (
     describe_differences,
@@ -36,9 +36,9 @@ from autograder.values.case_records import (
     Question,
     Value,
 )
-from autograder.values.structural_mistakes import STRUCTURAL, Difference
+from autograder.values.structural_mistakes import MISTAKES, Difference
 from autograder.values.tolerance import effective_tolerance
-from autograder.values.value_types import arrays_in
+from autograder.values.value_types import find_arrays
 
 PartPath = tuple[int | str, ...]  # position of a part in a result, such as (0, "name")
 
@@ -95,7 +95,7 @@ def judge(
     rules: ComparisonRules,
     misconceptions: Iterable[Misconception],
     exercise: str = "",
-    known_right: int = 0,
+    right_count: int = 0,
     argument_names: Sequence[str] = (),
 ) -> Finding:
     """Compare the student's result of every test case with the expected one; explain mistakes.
@@ -108,16 +108,16 @@ def judge(
         is named.
     exercise : str
         Name of the student's function, to tell an error in it from one in a function that it calls.
-    known_right : int
+    right_count : int
         Number of answers at the beginning that are known to be right; they are not compared again.
     argument_names : sequence of str
         Names of the function's arguments, for messages.
     """
     if argument_names:
         questions = [_name_arguments(question, argument_names) for question in questions]
-    cases = _compare_all_answers(questions, answers, rules, known_right)
+    cases = _compare_all_answers(questions, answers, rules, right_count)
     correct = tuple(case.is_right for case in cases)
-    failing = failing_cases(cases)
+    failing = select_failing_cases(cases)
     if not failing:
         return Finding(Verdict.PASS, correct)
     misconceptions = list(misconceptions)
@@ -135,7 +135,7 @@ def judge(
     )
     is_stub = answer.raised == "NotImplementedError"
     if is_stub and exercise and answer.within not in ("", exercise):
-        sentence = describe_broken_dependency(answer.within, written=False)
+        sentence = describe_broken_dependency(answer.within, is_written=False)
         difference = replace(difference, observation=sentence, mistake=None)
         shown_case = replace(shown_case, difference=difference)
         return replace(finding, observation=sentence, shown_case=shown_case, cause=answer.within)
@@ -170,7 +170,7 @@ def _compare_all_answers(
     questions: Sequence[Question],
     answers: Sequence[Answer],
     rules: ComparisonRules,
-    known_right: int,
+    right_count: int,
 ) -> list[JudgedCase]:
     """Compare the student's result of each test case with the expected one.
 
@@ -181,10 +181,10 @@ def _compare_all_answers(
     timeout = None  # after one comparison that took too long, the other cases count as wrong
     for i, (question, answer) in enumerate(zip(questions, answers, strict=True)):
         difference = None
-        if i >= known_right:
+        if i >= right_count:
             difference = timeout
             if not timeout:
-                difference = first_difference(question.expected, answer, rules, question.inputs)
+                difference = compare_answer(question.expected, answer, rules, question.inputs)
             if difference and difference.kind == "time":
                 timeout = difference
         cases.append(JudgedCase(question, answer, rules, difference))
@@ -206,7 +206,7 @@ def _choose_case_to_show(failing: Sequence[JudgedCase], match: _MisconceptionMat
     It is the first that the misconception explains. If there is none, it is the first with an error
     that at least half of the failing cases raise. Otherwise it is the first failing case.
     """
-    explained_cases = failing_cases(match.cases) if match else []
+    explained_cases = select_failing_cases(match.cases) if match else []
     if explained_cases:
         return explained_cases[0]
     errors = [case.mistake for case in failing if case.raises]
@@ -231,11 +231,11 @@ def _add_best_explanation(
     shown_case = finding.shown_case
     assert shown_case is not None and shown_case.difference is not None
     difference, answer = shown_case.difference, shown_case.answer
-    failing = failing_cases(cases)
+    failing = select_failing_cases(cases)
     explained_count, explainable_count = 0, len(failing)
     if match:
         name = match.misconception.name
-        explained_count = len(failing_cases(match.cases))
+        explained_count = len(select_failing_cases(match.cases))
         explainable_count = sum(name in case.question.mistakes for case in failing)
     same_mistake = 0
     if difference.mistake:
@@ -281,7 +281,7 @@ def _explain_by_structural_mistake(
 ) -> Finding:
     """Return the verdict with the explanation of a mistake that can occur in any exercise."""
     assert difference.mistake is not None
-    means, nudge = STRUCTURAL[difference.mistake]
+    means, nudge = MISTAKES[difference.mistake]
     common = ""
     if difference.kind == "error":
         common = describe_failing_cases(cases)
@@ -303,14 +303,14 @@ def _describe_unexplained_failures(
     assert difference is not None
     error = pattern = ""
     if difference.kind == "error":
-        general = STRUCTURAL[difference.mistake][0] if difference.mistake else ""
+        general = MISTAKES[difference.mistake][0] if difference.mistake else ""
         error = difference.means or general
     elif difference.kind == "not finite":
         pattern = _NOT_FINITE
     elif difference.kind == "values":
         pattern = _describe_pattern_of_wrong_values(cases, shown_case)
     elif difference.kind == "shape":
-        pairs = _value_pairs(failing_cases(cases), difference.path)
+        pairs = _value_pairs(select_failing_cases(cases), difference.path)
         pattern = describe_length_difference(pairs)
     properties = shown_case.rules.properties
     lacking = describe_failing_property(shown_case.value, shown_case.inputs, properties)
@@ -402,10 +402,10 @@ def _part_at(value: Value, path: PartPath) -> Value:
     return value
 
 
-def describe_broken_dependency(name: str, written: bool = True) -> str:
+def describe_broken_dependency(name: str, is_written: bool = True) -> str:
     """Say that a function calls another exercise's function, which is wrong or not written yet."""
     state = "is not written yet. Write that first"
-    if written:
+    if is_written:
         state = "fails its own check. Correct that first"
     return f"Your function calls `{name}`, which {state}."
 
@@ -444,7 +444,7 @@ def _compare_with_misconception(
     than half of the failing cases. A pair of misconceptions must explain all failing cases, because
     among so many pairs one would always explain some.
     """
-    failing_count = len(failing_cases(cases))
+    failing_count = len(select_failing_cases(cases))
     agreeing, misses = [], 0
     for case, rules in zip(cases, exact_rules):
         if misconception.name not in case.question.mistakes:
@@ -460,7 +460,7 @@ def _compare_with_misconception(
         misses += 1
         if misses * 2 > failing_count or " + " in misconception.name:
             return None
-    explained_cases = failing_cases(agreeing)
+    explained_cases = select_failing_cases(agreeing)
     informative = [case for case in explained_cases if _is_misconception_wrong_in(misconception, case)]
     misses += len(explained_cases) - len(informative)
     # If the misconception fails to explain some test cases, it may explain others by chance: those
@@ -480,7 +480,7 @@ def _predicts_answer(prediction: Answer, case: JudgedCase, exact_rules: Comparis
     if isinstance(case.expected, ExpectedError) and case.is_right:
         # The student's function raises the expected error. It is enough that code with the
         # misconception raises it as well: the messages may differ.
-        agrees = first_difference(case.expected, prediction, case.rules, case.inputs) is None
+        agrees = compare_answer(case.expected, prediction, case.rules, case.inputs) is None
     else:
         answer, difference = case.answer, case.difference
         if difference and difference.kind != "modified" and not prediction.modified:
@@ -502,7 +502,7 @@ def _is_misconception_wrong_in(misconception: Misconception, case: JudgedCase) -
     If a misconception is right in a case, it explains nothing there.
     """
     prediction = case.question.mistakes[misconception.name]
-    difference = first_difference(case.expected, prediction, case.rules, case.inputs)
+    difference = compare_answer(case.expected, prediction, case.rules, case.inputs)
     if difference is None or difference.kind != "values":
         return difference is not None
     expected = _cast_expected_to_precision_of(case.expected, case.value)
@@ -536,7 +536,7 @@ def adapt_rules_to_precision(rules: ComparisonRules, expected: Value) -> Compari
     misconception's answer in float64 may come from float32 numbers, and is then no more precise
     than they are.
     """
-    if not any(array.dtype == np.float32 for array in arrays_in(expected)):
+    if not any(array.dtype == np.float32 for array in find_arrays(expected)):
         return rules
     wide_tolerance = effective_tolerance(rules.tolerance, np.empty(0, np.float32))
     if isinstance(rules.tolerance, tuple):

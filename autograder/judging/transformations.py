@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from autograder.core.errors import join_words
-from autograder.judging.compare import JudgedCase, failing_cases, same_answer
+from autograder.judging.compare import JudgedCase, same_answer, select_failing_cases
 from autograder.judging.error_messages import SPECIFIC_FAMILIES
 from autograder.values.case_records import Answer, Inputs, Misconception, Value
-from autograder.values.structural_mistakes import STRUCTURAL
+from autograder.values.structural_mistakes import MISTAKES
 from autograder.values.tolerance import elements_agree
-from autograder.values.wording import describe_axis, ordinal, prefix_place
+from autograder.values.wording import describe_axis, format_ordinal, prefix_place
 
 # These transformations, such as multiplication by a constant, explain little. A misconception
 # together with a transformation is a better explanation.
@@ -40,7 +40,7 @@ class Transformation:
     Parameters
     ----------
     name : str
-        A key of `STRUCTURAL`, the mistakes common to all exercises.
+        A key of `MISTAKES`, the mistakes common to all exercises.
     means : str
         Explanation for an answer that is the transformed expected result.
     apply : callable
@@ -89,7 +89,7 @@ def explain_by_transformation(
     rules, has_queries = cases[0].rules, any(case.inputs.result_queries for case in cases)
     if has_queries or rules.view or rules.compare or rules.returns != "array":
         return None
-    failing = failing_cases(cases)
+    failing = select_failing_cases(cases)
     returning_cases = [case for case in failing if not case.answer.error]
     if any(case.value is None for case in returning_cases):
         return None
@@ -102,7 +102,7 @@ def explain_by_transformation(
     alone = None
     transformation = find_transformation(cases, failing)
     if transformation:
-        nudge = STRUCTURAL[transformation.name][1]
+        nudge = MISTAKES[transformation.name][1]
         alone = Misconception(transformation.name, transformation.means, nudge)
         if transformation.name not in _VAGUE_TRANSFORMATIONS:
             return alone
@@ -129,9 +129,9 @@ def _find_misconception_combined_with_transformation(
 ) -> Misconception | None:
     """Return a misconception and a transformation that together explain the student's results."""
     for misconception in misconceptions:
-        if " + " in misconception.name or misconception.name in STRUCTURAL:
+        if " + " in misconception.name or misconception.name in MISTAKES:
             continue
-        covered_cases = _cases_with(misconception.name, cases)
+        covered_cases = _select_predicted_cases(misconception.name, cases)
         differing_cases = [case for case in covered_cases if case in deviations]
         if not _have_enough_differences(deviations, differing_cases):
             continue
@@ -178,7 +178,7 @@ def _find_misconception_combined_with_error(
         return None
     error = errors.pop()
     for misconception in misconceptions:
-        covered_cases = _cases_with(misconception.name, cases)
+        covered_cases = _select_predicted_cases(misconception.name, cases)
         returning_cases = [case for case in covered_cases if not case.answer.error]
         explained_cases = [case for case in wrong if case in returning_cases]
         failing = [case for case in covered_cases if case in wrong or case in raising_cases]
@@ -188,9 +188,9 @@ def _find_misconception_combined_with_error(
             continue
         if not _have_enough_differences(deviations, explained_cases):
             continue
-        if all(_misconception_gives(misconception.name, case) for case in returning_cases):
+        if all(_is_predicted(misconception.name, case) for case in returning_cases):
             types = join_words(sorted({case.answer.raised for case in raising_cases}), "or")
-            error_means, _ = STRUCTURAL[error]  # type: ignore[index]
+            error_means, _ = MISTAKES[error]  # type: ignore[index]
             count = "one case" if len(raising_cases) == 1 else f"{len(raising_cases)} cases"
             means = (
                 f"There are two mistakes. {misconception.means} Besides, your function raises "
@@ -200,12 +200,12 @@ def _find_misconception_combined_with_error(
     return None
 
 
-def _cases_with(name: str, cases: Sequence[JudgedCase]) -> list[JudgedCase]:
+def _select_predicted_cases(name: str, cases: Sequence[JudgedCase]) -> list[JudgedCase]:
     """Return the test cases for which it is known what this misconception predicts."""
     return [case for case in cases if name in case.question.mistakes]
 
 
-def _misconception_gives(name: str, case: JudgedCase) -> bool:
+def _is_predicted(name: str, case: JudgedCase) -> bool:
     return _is_same_result(case.question.mistakes[name], case)
 
 
@@ -389,7 +389,7 @@ def _same_shape_numbers(expected: np.ndarray, value: np.ndarray) -> bool:
     return expected.shape == value.shape and expected.dtype != bool
 
 
-def _only_expected_booleans(expected: np.ndarray, value: np.ndarray) -> bool:
+def _lacks_expected_booleans(expected: np.ndarray, value: np.ndarray) -> bool:
     return expected.dtype == bool != value.dtype
 
 
@@ -405,19 +405,19 @@ def _has_extra_axis(expected: np.ndarray, value: np.ndarray, axis: int) -> bool:
     return expected.ndim == value.ndim - 1 and value.shape[axis] == 1
 
 
-def _other_length(expected: np.ndarray, value: np.ndarray, axis: int) -> bool:
+def _has_other_length(expected: np.ndarray, value: np.ndarray, axis: int) -> bool:
     return expected.ndim == value.ndim and expected.shape != value.shape
 
 
-def _transposed_matrix(expected: np.ndarray, value: np.ndarray, **axes: int) -> bool:
+def _is_transposed_matrix(expected: np.ndarray, value: np.ndarray, **axes: int) -> bool:
     return expected.ndim == 2 and np.swapaxes(expected, **axes).shape == value.shape
 
 
-def _swapped_axes(expected: np.ndarray, value: np.ndarray, **axes: int) -> bool:
+def _has_swapped_axes(expected: np.ndarray, value: np.ndarray, **axes: int) -> bool:
     return expected.ndim > 2 and np.swapaxes(expected, **axes).shape == value.shape
 
 
-def _permuted_axes(expected: np.ndarray, value: np.ndarray, axes: tuple[int, ...]) -> bool:
+def _has_permuted_axes(expected: np.ndarray, value: np.ndarray, axes: tuple[int, ...]) -> bool:
     return expected.ndim in (3, 4) and np.transpose(expected, axes).shape == value.shape
 
 
@@ -445,7 +445,7 @@ def _make_slice_zeroer(part: slice) -> Callable:
 _ARRAY_RULES: tuple[_TransformationKind, ...] = (
     _TransformationKind("numbers-not-booleans", "",
           "Besides, it holds the numbers 0 and 1 instead of True and False.",
-          lambda v: v.astype(int), _only_expected_booleans),
+          lambda v: v.astype(int), _lacks_expected_booleans),
     # The next transformation has no text for a combination with a misconception, so that it is
     # never combined: the negated result of one misconception is often the result of another.
     _TransformationKind("the-other-way-round", "True and False are exchanged everywhere.", "",
@@ -468,13 +468,13 @@ _AXIS_RULES: tuple[_TransformationKind, ...] = (
     _TransformationKind("places-left-empty", "Only the first entry along {axis} is right; the others are {zero}.", "",
           _make_slice_zeroer(slice(1, None)), _same_shape),
 )  # fmt: skip
-_OR_INVERSE = ", or the opposite step is missing"
+_INVERSE_STEP_REMARK = ", or the opposite step is missing"
 _EXTRA_STEPS: tuple[tuple[str, Callable, str], ...] = (
-    ("the exponentials", np.exp, _OR_INVERSE),
-    ("the logarithms", np.log, _OR_INVERSE),
-    ("the squares", np.square, _OR_INVERSE),
-    ("the roots", np.sqrt, _OR_INVERSE),
-    ("the inverses (1 / x)", np.reciprocal, _OR_INVERSE),
+    ("the exponentials", np.exp, _INVERSE_STEP_REMARK),
+    ("the logarithms", np.log, _INVERSE_STEP_REMARK),
+    ("the squares", np.square, _INVERSE_STEP_REMARK),
+    ("the roots", np.sqrt, _INVERSE_STEP_REMARK),
+    ("the inverses (1 / x)", np.reciprocal, _INVERSE_STEP_REMARK),
     ("the absolute values", np.abs, ""),
     ("the tanh", np.tanh, ""),
     ("the softmax (along the last axis)", lambda v: _softmax(v, -1), ""),
@@ -494,15 +494,15 @@ _NUMBER_RULES: tuple[_TransformationKind, ...] = (
 )  # fmt: skip
 _SWAP_RULES: tuple[_TransformationKind, ...] = (
     _TransformationKind("transposed", "The numbers are right, but {axis1} and {axis2} are exchanged.",
-          "Besides, rows and columns are exchanged.", np.swapaxes, _transposed_matrix),
+          "Besides, rows and columns are exchanged.", np.swapaxes, _is_transposed_matrix),
     _TransformationKind("axes-exchanged", "The numbers are right, but {axis1} and {axis2} are exchanged.",
-          "Besides, {axis1} and {axis2} are exchanged.", np.swapaxes, _swapped_axes),
+          "Besides, {axis1} and {axis2} are exchanged.", np.swapaxes, _has_swapped_axes),
 )  # fmt: skip
 _PERMUTATION_RULES: tuple[_TransformationKind, ...] = (
     _TransformationKind("axes-exchanged",
           "The numbers are right, but the order of the axes is not: "
           "your axes are the axes {axes} (counted from 0) of the expected result.",
-          "", np.transpose, _permuted_axes),
+          "", np.transpose, _has_permuted_axes),
 )  # fmt: skip
 _SHAPE_RULES: tuple[_TransformationKind, ...] = (
     _TransformationKind("one-of-several", "Your function returns only the first entry along {axis}; expected all of them.",
@@ -515,14 +515,14 @@ _SHAPE_RULES: tuple[_TransformationKind, ...] = (
           np.sum, _lacks_axis),
     _TransformationKind("an-axis-added-up", "The numbers were averaged along {axis}, an axis that should stay.", "",
           np.mean, _lacks_axis),
-    _TransformationKind("missing-axis", STRUCTURAL["missing-axis"][0], "Besides, an axis of length 1 is missing.",
+    _TransformationKind("missing-axis", MISTAKES["missing-axis"][0], "Besides, an axis of length 1 is missing.",
           np.squeeze, _lacks_single_axis),
-    _TransformationKind("extra-axis", STRUCTURAL["extra-axis"][0], "Besides, there is an extra axis of length 1.",
+    _TransformationKind("extra-axis", MISTAKES["extra-axis"][0], "Besides, there is an extra axis of length 1.",
           np.expand_dims, _has_extra_axis),
     _TransformationKind("one-place-short", "The numbers are right, but the last entry along {axis} is missing.", "",
-          _make_slicer(slice(None, -1)), _other_length),
+          _make_slicer(slice(None, -1)), _has_other_length),
     _TransformationKind("one-place-short", "The numbers are right, but the first entry along {axis} is missing.", "",
-          _make_slicer(slice(1, None)), _other_length),
+          _make_slicer(slice(1, None)), _has_other_length),
 )  # fmt: skip
 _ONE_PART_RULES: tuple[_TransformationKind, ...] = (
     _TransformationKind("one-part-only", "Your function returns only the {part} of the {count} values.",
@@ -589,20 +589,20 @@ def _candidate_transformations_of_several_results(
         return
     if not isinstance(value, (tuple, list)):
         for i in range(count):
-            choice = _AxisOrPartChoice({"part": ordinal(i + 1), "count": count}, {"part": i})
+            choice = _AxisOrPartChoice({"part": format_ordinal(i + 1), "count": count}, {"part": i})
             yield from _make_transformations(_ONE_PART_RULES, expected, value, [choice])
         return
     if len(value) != count:
         return
     for order in list(permutations(range(count)))[1:]:
-        words = ", then the ".join(ordinal(i + 1) for i in order)
+        words = ", then the ".join(format_ordinal(i + 1) for i in order)
         choice = _AxisOrPartChoice({"order": words}, {"order": order})
         yield from _make_transformations(_PART_ORDER_RULES, expected, value, [choice])
     for i, part in enumerate(expected):
         if isinstance(part, (tuple, list)):
             continue
         for candidate in _candidate_transformations(part, value[i], inputs):
-            place = f"the {ordinal(i + 1)} of the {count} values"
+            place = f"the {format_ordinal(i + 1)} of the {count} values"
             means = prefix_place(f"Only {place} is wrong: ", candidate.means)
             apply = partial(_transform_part, i, candidate, type(value))
             yield Transformation(candidate.name, means, apply)
@@ -693,7 +693,7 @@ def _add_constant(term: float, value: Value, inputs: Inputs) -> Value:
     return _convert_result_to_type_of(value, _to_floats(value) + term)
 
 
-Size = Callable[[Value, Inputs], float]  # computed from a case's expected result and inputs
+GetSize = Callable[[Value, Inputs], float]  # computed from a case's expected result and inputs
 _POWERS: dict[str, Callable[[float], float]] = {
     "n": lambda n: n,
     "1/n": lambda n: 1 / n,
@@ -706,7 +706,7 @@ def _candidate_size_factors(
     inputs: Inputs, expected: Value, factor: float, subject: str
 ) -> Iterator[Transformation]:
     """Yield multiplications by a power of a size, such as 1/√n, that equals `factor` here."""
-    for name, size in _named_sizes(inputs, expected):
+    for name, size in _list_named_sizes(inputs, expected):
         n = size(expected, inputs)
         for power, function in _POWERS.items():
             if n > 1 and np.isclose(function(n), factor, rtol=1e-5):
@@ -715,11 +715,11 @@ def _candidate_size_factors(
                 yield Transformation("times-a-size", means, apply)
 
 
-def _multiply_by_size(size: Size, function: Callable, value: Value, inputs: Inputs) -> Value:
+def _multiply_by_size(size: GetSize, function: Callable, value: Value, inputs: Inputs) -> Value:
     return _multiply_by_constant(function(float(size(value, inputs))), value, inputs)
 
 
-def _named_sizes(inputs: Inputs, expected: Value) -> Iterator[tuple[str, Size]]:
+def _list_named_sizes(inputs: Inputs, expected: Value) -> Iterator[tuple[str, GetSize]]:
     """Yield sizes that a wrong factor may be, such as the length of an axis, each with its name."""
     for i, argument in enumerate(inputs.args):
         name = inputs.name_argument(i)

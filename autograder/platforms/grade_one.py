@@ -9,13 +9,13 @@ from pathlib import Path
 from autograder.authoring.lab import Lab, LabError, labs_by_grade_id, read_lab
 from autograder.core.course import Course
 from autograder.core.errors import UsageError
-from autograder.core.notebook_cells import cell_grade_id
+from autograder.core.notebook_cells import get_grade_id
 from autograder.core.results import Result
 from autograder.gradebook.classroom import Submission, read_lab_notebook, read_notebook
 from autograder.gradebook.graded_submission import GradedSubmission, GradingOptions, apply_points
 from autograder.gradebook.policy import read_policy
 from autograder.grading.grade_submission import grade_unreadable_submission, report_grader_fault
-from autograder.grading.pool import GradingPool, find_sandbox_for
+from autograder.grading.pool import GradingPool, choose_sandbox_class
 from autograder.grading.run import describe_error
 from autograder.intake.filenames import find_grade_ids, find_lab_by_cells, find_lab_by_name
 from autograder.reports.feedback_summary import build_standalone_summary
@@ -206,7 +206,7 @@ def _wrong_lab_message(course: Course, lab: Lab, data: bytes) -> str:
     cell of another lab.
     """
     grade_ids = find_grade_ids(data)
-    lab_cells = {cell_grade_id(cell) for cell in lab.read_solution().cells}
+    lab_cells = {get_grade_id(cell) for cell in lab.read_solution().cells}
     answer_cells = {*lab.exercises_by_answer_cell, *lab.manual_questions}
     answer_cells |= lab.exercises_by_test_cell.keys()
     if grade_ids & answer_cells or grade_ids <= lab_cells:
@@ -232,7 +232,7 @@ def _grade_or_report_fault(
     if unavailable_reason:
         return report_grader_fault(lab, f"{lab.name} cannot be marked here. {unavailable_reason}")
     try:
-        sandbox_name = find_sandbox_for([lab], choose_sandbox()).name
+        sandbox_name = choose_sandbox_class([lab], choose_sandbox()).name
     except SandboxError as error:
         return report_grader_fault(lab, str(error))
     options = GradingOptions(sandbox=sandbox_name, salt=_make_salt(lab))
@@ -250,4 +250,4 @@ def _make_salt(lab: Lab) -> str:
     Students cannot compute it, since they do not have the solution. It is the same on every machine
     and in every run, so that the same submission always gets the same mark.
     """
-    return hashlib.sha256(lab.solution.read_bytes()).hexdigest()
+    return hashlib.sha256(lab.solution_path.read_bytes()).hexdigest()

@@ -17,7 +17,7 @@ from autograder.platforms.grade_one import PlatformResult
 from autograder.reports.safe_html import render_sentences, truncate
 from autograder.reports.student_page import AWAITING_MANUAL_GRADING, SummaryLine
 
-VERSION = 1
+FORMAT_VERSION = 1
 AWAITING_MESSAGE = (
     "This answer is awaiting manual grading. Its points, up to {points:g}, are not counted here."
 )
@@ -48,7 +48,7 @@ def format_json(result: PlatformResult) -> str:
         results.append(fields)
     return _dump_json(
         {
-            "version": VERSION,
+            "version": FORMAT_VERSION,
             "lab": result.lab,
             "score": None if result.fault else result.score,
             "max_score": result.max_score,
@@ -168,7 +168,7 @@ def _make_github_response(result: PlatformResult, max_characters: int) -> dict[s
         message = _escape_log_line(problem or "Nothing in this lab is graded automatically.")
         tests = [_make_github_exercise_entry(_NO_RESULT, "error", message)]
     return {
-        "version": VERSION,
+        "version": FORMAT_VERSION,
         "status": _combine_statuses(tests, problem),
         "max_score": result.max_score,
         "tests": tests,

@@ -24,7 +24,7 @@ from autograder.core.files import write_file
 from autograder.core.results import Result, Verdict
 from autograder.gradebook import result_store
 from autograder.gradebook.attempt_choice import describe_ungraded_attempts
-from autograder.gradebook.class_list import alphabetical_key
+from autograder.gradebook.class_list import make_name_key
 from autograder.gradebook.classroom import Classroom
 from autograder.reports.marks import ClassMarks, Mark, display_name, refresh_and_read_marks
 from autograder.reports.platform_csv import (
@@ -40,12 +40,12 @@ from autograder.reports.statistics import (
     VERDICT_ADVICE,
     Distribution,
     ExerciseGroup,
+    compute_student_percentages,
     count_misconceptions,
     find_students_in_need,
     group_exercises,
-    lab_statistics,
-    student_percentages,
     summarise_distribution,
+    summarise_lab,
 )
 from autograder.reports.submission_patterns import SPANS_BEFORE_DUE_DATE, is_blank
 from autograder.reports.term import (
@@ -267,9 +267,9 @@ class ClassReport:
     @cached_property
     def graded_submissions(self) -> list[Mark]:
         """Marks of all graded submissions, sorted by the student's name and by lab."""
-        marks = [mark for mark in self.marks.marks.values() if mark.rows]
+        marks = [mark for mark in self.marks.marks.values() if mark.results]
         names = {mark.student: self.display_name(mark.student) for mark in marks}
-        return sorted(marks, key=lambda mark: (alphabetical_key(names[mark.student]), mark.lab))
+        return sorted(marks, key=lambda mark: (make_name_key(names[mark.student]), mark.lab))
 
     @cached_property
     def ungraded_submissions(self) -> list[tuple[str, str]]:
@@ -280,7 +280,7 @@ class ClassReport:
     @cached_property
     def percentages(self) -> dict[str, float]:
         """Percentage of the points that each student has so far."""
-        return student_percentages(self.expected_submissions)
+        return compute_student_percentages(self.expected_submissions)
 
     @cached_property
     def addresses(self) -> dict[str, str]:
@@ -328,7 +328,7 @@ def _statistics_for_template(report: ClassReport) -> dict[str, Any]:
         points = marks.policy.points[lab]
         dropped_exercises[lab] = [name for name in points if not points[name]]
     return {
-        "labs": [lab_statistics(lab, marks_of_lab, marks) for lab, marks_of_lab in by_lab.items()],
+        "labs": [summarise_lab(lab, marks_of_lab, marks) for lab, marks_of_lab in by_lab.items()],
         "spans_before": SPANS_BEFORE_DUE_DATE,
         "overall": _summarise_percentages(report, enrolled_students),
         "students_in_need": find_students_in_need(submissions, marks, report.missing, list(by_lab)),
@@ -352,7 +352,7 @@ def _pending_matters_for_template(report: ClassReport) -> dict[str, Any]:
         if origin and origin.late and not mark.timestamp:
             late_without_time.append(mark)
     open_requests = []
-    for (student, lab), by_exercise in marks.requests.items():
+    for (student, lab), by_exercise in marks.regrade_requests.items():
         for name, requests in by_exercise.items():
             for request in requests:
                 if not request.answer:
@@ -391,7 +391,7 @@ class ChangedMark:
 def _list_changed_marks(report: ClassReport) -> Iterator[ChangedMark]:
     """Yield all marks of exercises that a person changed, and all extra credit."""
     for mark in report.graded_submissions:
-        rows = {row.exercise: row for row in mark.rows}
+        rows = {row.exercise: row for row in mark.results}
         for name in mark.changed_by_person:
             yield ChangedMark(
                 student=mark.student,

@@ -18,7 +18,7 @@ from autograder.core.files import hash_parts, is_disk_error, write_file
 from autograder.gradebook import result_store
 from autograder.gradebook.attempt_choice import describe_ungraded_attempts
 from autograder.gradebook.classroom import Classroom
-from autograder.gradebook.nbgrader_db import GradebookError, gradebook_exists, without_password
+from autograder.gradebook.nbgrader_db import GradebookError, gradebook_exists, remove_password
 from autograder.gradebook.policy import read_policy
 from autograder.grading.progress import Progress
 from autograder.grading.run import describe_error
@@ -80,7 +80,7 @@ def write_feedback_pages(
     """
     if not gradebook_exists(classroom.db):
         raise GradebookError(
-            f"The gradebook {without_password(classroom.db)} cannot be read: there is none yet; "
+            f"The gradebook {remove_password(classroom.db)} cannot be read: there is none yet; "
             "run `autograder grade` first."
         )
     classroom.require_writable()

@@ -7,7 +7,7 @@ from functools import cache
 from autograder.authoring.lab import Lab
 from autograder.authoring.released_notebook import release_notebook
 from autograder.core.errors import format_count, join_words
-from autograder.core.notebook_cells import cell_grade_id, grade_id
+from autograder.core.notebook_cells import get_grade_id, make_grade_id
 from autograder.core.results import Result, ResultReason, Verdict
 from autograder.core.rounding import format_points
 from autograder.gradebook.classroom import Classroom
@@ -20,7 +20,7 @@ from autograder.gradebook.graded_submission import GradedSubmission
 from autograder.grading.grade_submission import release_for_grading
 from autograder.grading.sanitise import truncate
 from autograder.judging.judge import describe_broken_dependency
-from autograder.reports.marks import ClassMarks, Mark, full_name
+from autograder.reports.marks import ClassMarks, Mark, format_full_name
 from autograder.reports.safe_html import format_duration, format_time
 from autograder.reports.student_page import (
     AWAITING_MANUAL_GRADING,
@@ -28,7 +28,7 @@ from autograder.reports.student_page import (
     ReleasedLab,
     SummaryLine,
 )
-from autograder.values.structural_mistakes import NOT_WRITTEN, STRUCTURAL
+from autograder.values.structural_mistakes import MISTAKES, NOT_WRITTEN_MESSAGE
 
 MAX_MESSAGE_CHARACTERS = 600
 
@@ -69,13 +69,13 @@ def build_summary(
     if submission:
         results = {result.exercise: result for result in submission.results}
     earlier_marks = read_manual_marks_of_earlier_answers(classroom, student, lab.name)
-    requests = marks.requests.get((student, lab.name), {})
+    requests = marks.regrade_requests.get((student, lab.name), {})
     lines = []
     for name in _names_in_notebook_order(lab, mark):
         line = _build_summary_line(lab, name, mark, results, earlier_marks.get(name))
         lines.append(replace(line, requests=requests.get(name, ())))
     facts = [*_describe_partners(lab, student, marks), *_describe_dates_and_lateness(lab, mark, marks)]
-    if classroom.counted_attempt(student, lab.name):
+    if classroom.find_counted_attempt(student, lab.name):
         facts.append(
             "An earlier attempt of yours counts, since it has more automatic points after its late "
             "penalty than the newest one.",
@@ -84,7 +84,7 @@ def build_summary(
     return replace(
         _build_nameless_summary(lab, mark, tuple(lines), submission),
         student=student,
-        name=full_name(person) if person else student,
+        name=format_full_name(person) if person else student,
         facts=tuple(facts),
     )
 
@@ -154,10 +154,10 @@ def _find_unreadable_reason(submission: GradedSubmission) -> str:
 
 def _names_in_notebook_order(lab: Lab, mark: Mark) -> list[str]:
     """Return the names of the marked exercises and questions, in the notebook's order."""
-    ids = [cell_grade_id(cell) for cell in release_for_grading(lab).cells]
+    ids = [get_grade_id(cell) for cell in release_for_grading(lab).cells]
     position = {}
     for name in mark.scores:
-        for cell_id in (grade_id(name), name):
+        for cell_id in (make_grade_id(name), name):
             if cell_id in ids:
                 position[name] = ids.index(cell_id)
     return sorted(mark.scores, key=lambda name: position.get(name, len(ids)))
@@ -175,7 +175,7 @@ def _describe_partners(lab: Lab, student: str, marks: ClassMarks) -> Iterator[st
     partners = []
     for partner in marks.partners.get((student, lab.name), ()):
         if partner != student:
-            partners.append(full_name(marks.students[partner]))
+            partners.append(format_full_name(marks.students[partner]))
     if partners:
         yield f"Submitted together with {join_words(partners)}."
 
@@ -264,8 +264,8 @@ def _describe_mistake_and_hint(lab: Lab, result: Result, results: Mapping[str, R
     if result.verdict is Verdict.PASS:
         return "", ""
     if result.kind is ResultReason.STUB:
-        return NOT_WRITTEN, ""
-    sentences = dict(STRUCTURAL)
+        return NOT_WRITTEN_MESSAGE, ""
+    sentences = dict(MISTAKES)
     for misconception in lab.exercises[result.exercise].misconceptions:
         sentences[misconception.name] = (misconception.means, misconception.nudge)
     if result.misconception not in sentences:

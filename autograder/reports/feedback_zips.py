@@ -20,7 +20,7 @@ from autograder.authoring.distribution import make_zip
 from autograder.authoring.lab import Lab, read_lab_in
 from autograder.core.errors import format_count
 from autograder.core.files import is_disk_error, write_file
-from autograder.core.notebook_cells import cell_grade_id, grade_id, grade_id_of_test
+from autograder.core.notebook_cells import get_grade_id, make_grade_id, make_test_grade_id
 from autograder.gradebook import result_store
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.graded_submission import GradedSubmission
@@ -273,7 +273,7 @@ def make_canvas_feedback_notebook(
     """
     cells = [_markdown_cell(_render_summary_as_markdown(summary))]
     if not summary.unreadable:
-        cell_by_id = {cell_grade_id(cell): cell for cell in notebook["cells"]}
+        cell_by_id = {get_grade_id(cell): cell for cell in notebook["cells"]}
         for line in summary.lines:
             cells += _make_feedback_cells(line, line.name in lab.exercises, cell_by_id)
     for number, cell in enumerate(cells):
@@ -319,14 +319,14 @@ def _make_feedback_cells(
 
     Below the answer to an exercise, the messages of the check are shown as outputs.
     """
-    answer = cell_by_id.get(grade_id(line.name) if is_exercise else line.name)
+    answer = cell_by_id.get(make_grade_id(line.name) if is_exercise else line.name)
     if answer is None:
         return []
     heading, source = _markdown_cell(f"## {line.name}"), str(answer.get("source", ""))
     if not is_exercise:
         return [heading, _markdown_cell(source)]
     outputs = []
-    for output in cell_by_id.get(grade_id_of_test(line.name), {}).get("outputs", ()):
+    for output in cell_by_id.get(make_test_grade_id(line.name), {}).get("outputs", ()):
         if output.get("output_type") != "error":
             outputs.append(clean_output(output, keep_styles=True))
     if not outputs:

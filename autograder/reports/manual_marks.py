@@ -35,7 +35,7 @@ from autograder.core.errors import (
     make_printable,
 )
 from autograder.core.files import NotRegularFile, decode_text, read_regular_file, write_file
-from autograder.core.notebook_cells import cell_grade_id, grade_id
+from autograder.core.notebook_cells import get_grade_id, make_grade_id
 from autograder.core.results import Result
 from autograder.core.rounding import format_points
 from autograder.gradebook import result_store
@@ -160,7 +160,7 @@ class QuestionAnswers:
         """Number of answers without points."""
         return sum(not answer.mark.points for answer in self.answers)
 
-    def answer_key(self, answer: StudentAnswer) -> str:
+    def make_row_key(self, answer: StudentAnswer) -> str:
         """Return the key of an answer's row in the sheet, made from student, answer and old mark.
 
         The hashes consist of letters only, since spreadsheet programs change some numbers.
@@ -240,7 +240,7 @@ def _make_student_answer(
         _manual_mark(marks.marks[student, lab.name], name),
         digest,
         verdict=_describe_verdict(lab, result),
-        requests=marks.requests.get((student, lab.name), {}).get(name, ()),
+        requests=marks.regrade_requests.get((student, lab.name), {}).get(name, ()),
     )
 
 
@@ -339,9 +339,9 @@ def read_answer_as_json(course: str, lab: str, name: str, notebook_path: str, wi
     """
     answer_id = name
     if name in read_lab_in(course, lab).exercises:
-        answer_id = grade_id(name)
+        answer_id = make_grade_id(name)
     cells = json.loads(Path(notebook_path).read_bytes())["cells"]
-    cell = next(cell for cell in cells if cell_grade_id(cell) == answer_id)
+    cell = next(cell for cell in cells if get_grade_id(cell) == answer_id)
     renderer, source = safe_html.StudentTextRenderer(without_markup), str(cell.get("source", ""))
     if cell.get("cell_type") == "code":
         html = Markup("<pre>{}</pre>").format(renderer.render_code(source))
@@ -370,7 +370,7 @@ def group_answers(answers: Sequence[StudentAnswer]) -> Iterator[AnswerGroup]:
     groups: list[list[str]] = []
     first_passages: list[set[str]] = []
     for text in sorted(by_text, key=lambda text: (-len(by_text[text]), text)):
-        passages = _passages(text)
+        passages = _list_passages(text)
         for group, group_passages in zip(groups, first_passages, strict=True):
             if _are_similar(group_passages, passages):
                 group.append(text)
@@ -388,7 +388,7 @@ def group_answers(answers: Sequence[StudentAnswer]) -> Iterator[AnswerGroup]:
         yield AnswerGroup(0 if is_single else next(group_number), wordings)
 
 
-def _passages(text: str) -> set[str]:
+def _list_passages(text: str) -> set[str]:
     """Return all runs of five characters in a text, which show how similar two texts are."""
     words = " ".join(re.findall(r"\w+", text[:MAX_COMPARED_CHARACTERS].casefold()))
     starts = range(max(1, len(words) - PASSAGE_CHARACTERS + 1))
@@ -444,7 +444,7 @@ def _make_sheet_row(
         format_points(question.points),
         escape_formula(answer.mark.comment),
         _escape_lines(answer.source[:MAX_CELL_CHARACTERS]),
-        question.answer_key(answer),
+        question.make_row_key(answer),
     )
 
 
@@ -545,7 +545,7 @@ class _SheetMerge:
         self.question = question
         self.answer_by_key: dict[str, StudentAnswer] = {}
         for answer in question.answers:
-            student_key = question.answer_key(answer).split("-")[0]
+            student_key = question.make_row_key(answer).split("-")[0]
             self.answer_by_key[student_key] = answer
         self.names = _accepted_names_by_student(question)
         self.current_marks = question.marks
@@ -582,7 +582,7 @@ class _SheetMerge:
         new_mark = ManualMark(points or mark.points, comment)
         if new_mark == mark:
             return
-        current_key = question.answer_key(replace(answer, mark=mark))
+        current_key = question.make_row_key(replace(answer, mark=mark))
         _, current_digest_key, current_mark_key = current_key.split("-")
         if digest_key != current_digest_key:
             raise ValueError(

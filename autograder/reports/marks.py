@@ -11,10 +11,10 @@ from functools import cached_property
 from typing import Any
 
 from autograder.authoring.lab import Lab, read_labs
-from autograder.core.notebook_cells import grade_id, grade_id_of_test
+from autograder.core.notebook_cells import make_grade_id, make_test_grade_id
 from autograder.core.results import Result, ResultReason, Verdict
 from autograder.core.rounding import round_half_up
-from autograder.gradebook.class_list import ClassList, alphabetical_key, read_class_list
+from autograder.gradebook.class_list import ClassList, make_name_key, read_class_list
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.deadlines import Deadlines, read_deadlines, read_timings
 from autograder.gradebook.gradebook_records import was_interrupted
@@ -22,18 +22,18 @@ from autograder.gradebook.gradebook_writer import refresh_gradebook
 from autograder.gradebook.graded_submission import GradedSubmission, apply_points
 from autograder.gradebook.nbgrader_db import (
     GradebookError,
-    error_sentence,
+    format_error,
     gradebook_exists,
     open_gradebook,
-    without_password,
+    remove_password,
 )
 from autograder.gradebook.policy import Policy, read_policy
 from autograder.gradebook.regrade_requests import RegradeRequests, read_regrade_requests
 from autograder.intake import Origin, Person, is_submitted_by_few
-from autograder.values.structural_mistakes import NOT_WRITTEN
+from autograder.values.structural_mistakes import NOT_WRITTEN_MESSAGE
 
 
-def full_name(person: Person, pattern: str = "{first} {last}") -> str:
+def format_full_name(person: Person, pattern: str = "{first} {last}") -> str:
     """Return a student's full name, or the name of the student's folder if none is known."""
     if person.last and person.first:
         return pattern.format(last=person.last, first=person.first)
@@ -46,7 +46,7 @@ def display_name(person: Person) -> str:
     >>> display_name(Person(student="al123", last="Lovelace", first="Ada"))
     'Ada Lovelace (al123)'
     """
-    name = full_name(person)
+    name = format_full_name(person)
     if name != person.student:
         name += f" ({person.student})"
     if person.withdrawn:
@@ -63,7 +63,7 @@ def _name_sort_key(person: Person) -> tuple[str, str, str]:
     if not last:
         *first_names, last = (person.name or person.student).split() or [""]
         first = first or " ".join(first_names)
-    return alphabetical_key(last), alphabetical_key(first), person.student
+    return make_name_key(last), make_name_key(first), person.student
 
 
 class MarkState(StrEnum):
@@ -139,7 +139,7 @@ class Mark:
     extra_credit: Mapping[str, float] = field(default_factory=dict)
     comments: Mapping[str, str] = field(default_factory=dict)
     interrupted: bool = False
-    rows: tuple[Result, ...] = ()
+    results: tuple[Result, ...] = ()
     notes: tuple[str, ...] = ()
     attempts: int = 1
 
@@ -147,7 +147,7 @@ class Mark:
     def changed_by_person(self) -> list[str]:
         """Exercises judged by the machine whose points or comment are a person's, and extra credit."""
         names = []
-        for row in self.rows:
+        for row in self.results:
             name = row.exercise
             is_changed = name in self.manually_graded or name in self.comments
             if (row.verdict is not Verdict.MANUAL and is_changed) or name in self.extra_credit:
@@ -157,7 +157,7 @@ class Mark:
     @property
     def seconds(self) -> float:
         """Seconds for which the student's code ran when it was graded."""
-        return sum(row.seconds for row in self.rows)
+        return sum(row.seconds for row in self.results)
 
     @property
     def state(self) -> MarkState:
@@ -257,7 +257,7 @@ class ClassMarks:
     from_gradebook: bool = False
     partners: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     submissions: frozenset[tuple[str, str]] = frozenset()
-    requests: RegradeRequests = field(default_factory=dict)
+    regrade_requests: RegradeRequests = field(default_factory=dict)
     request_notes: list[str] = field(default_factory=list)
     policy: Policy = field(default_factory=Policy)
     class_list: ClassList = field(default_factory=ClassList)
@@ -273,7 +273,7 @@ class ClassMarks:
         """Students without a submission, by lab, of the labs that are expected of the class."""
         students = self._expected_students
         missing = {}
-        for lab in self.policy.due:
+        for lab in self.policy.due_dates:
             submitters = [s for s in students if (s, lab) in self.submissions]
             if submitters and lab not in self.mistaken_labs:
                 missing[lab] = [s for s in students if (s, lab) not in self.submissions]
@@ -287,8 +287,8 @@ class ClassMarks:
         """
         class_size = len(self._expected_students)
         mistaken = {}
-        for lab in self.policy.due:
-            if self.policy.due[lab] or lab in self.deadlines.due:
+        for lab in self.policy.due_dates:
+            if self.policy.due_dates[lab] or lab in self.deadlines.due_dates:
                 continue
             submitters = [s for s in self.students if (s, lab) in self.submissions]
             if submitters and is_submitted_by_few(len(submitters), class_size):
@@ -328,15 +328,15 @@ class ClassMarks:
         >>> marks.distinct_name("js2")
         'John Smith (js2)'
         """
-        name = full_name(self.students[student])
-        if self._name_counts[alphabetical_key(name)] > 1 and name != student:
+        name = format_full_name(self.students[student])
+        if self._name_counts[make_name_key(name)] > 1 and name != student:
             name += f" ({student})"
         return name
 
     @cached_property
     def _name_counts(self) -> Counter[str]:
         """Number of students of each name, by the name in the form that is compared."""
-        return Counter(alphabetical_key(full_name(person)) for person in self.students.values())
+        return Counter(make_name_key(format_full_name(person)) for person in self.students.values())
 
     @property
     def enrolled(self) -> list[Person]:
@@ -376,7 +376,7 @@ class ClassMarks:
             )
             attempts = 1 + classroom.count_earlier_attempts(student, lab)
             notes = submission.notes
-            self.marks[student, lab] = replace(mark, rows=rows, notes=notes, attempts=attempts)
+            self.marks[student, lab] = replace(mark, results=rows, notes=notes, attempts=attempts)
 
     def with_pseudonyms(self, pseudonyms: Mapping[str, str]) -> "ClassMarks":
         """Return a copy of the marks with pseudonyms, without texts that identify a student."""
@@ -406,13 +406,13 @@ class ClassMarks:
 def _anonymise_mark(mark: Mark, pseudonym: str, student: Person) -> Mark:
     """Return a mark under a pseudonym, without texts that may come from the student."""
     rows = []
-    for row in mark.rows:
+    for row in mark.results:
         message = ""
         if row.kind is ResultReason.STUB:
-            message = NOT_WRITTEN
+            message = NOT_WRITTEN_MESSAGE
         rows.append(replace(row, student=pseudonym, message=message))
     notes = tuple(_anonymise_note(note, student) for note in mark.notes)
-    return replace(mark, student=pseudonym, rows=tuple(rows), notes=notes)
+    return replace(mark, student=pseudonym, results=tuple(rows), notes=notes)
 
 
 def _anonymise_note(note: str, student: Person) -> str:
@@ -461,7 +461,9 @@ def read_marks(
     marks.submissions = frozenset(classroom.list_submissions(classroom.course.labs))
     _add_roster_students_and_names(marks)
     students = {*marks.students, *(student for student, _ in marks.submissions)}
-    marks.requests, marks.request_notes = read_regrade_requests(classroom, class_list.roster, students)
+    marks.regrade_requests, marks.request_notes = read_regrade_requests(
+        classroom, class_list.roster, students
+    )
     marks.sort(classroom.course.labs)
     return marks
 
@@ -492,16 +494,16 @@ def _read_gradebook_if_any(
         if classroom.uses_default_db:
             return ClassMarks(deadlines=read_deadlines(None, policy, class_list))
         raise GradebookError(
-            f"The gradebook {without_password(classroom.db)} cannot be read: there is no such file."
+            f"The gradebook {remove_password(classroom.db)} cannot be read: there is no such file."
         )
     try:
         return _GradebookReader(classroom, policy, class_list).read()
     except GradebookError:
         raise
     except Exception as error:  # noqa: BLE001 - database drivers raise many types
-        url = without_password(classroom.db)
+        url = remove_password(classroom.db)
         raise GradebookError(
-            f"The gradebook {url} cannot be read: {error_sentence(error)}",
+            f"The gradebook {url} cannot be read: {format_error(error)}",
         ) from None
 
 
@@ -515,7 +517,7 @@ def _add_roster_students_and_names(marks: ClassMarks) -> None:
     for (student, _), origin in marks.origins.items():
         person_now = marks.students.get(student)
         is_own_name = " " in origin.name and len(origin.members) < 2
-        if person_now and is_own_name and full_name(person_now) == student:
+        if person_now and is_own_name and format_full_name(person_now) == student:
             # Take a name from a platform only if it has a space. Canvas's file names have names
             # without spaces, such as "lovelaceada".
             marks.students[student] = replace(person_now, name=origin.name)
@@ -554,8 +556,8 @@ class _GradebookReader:
         self.exercise_of_answer: dict[str, str] = {}
         for lab in read_labs(classroom.course).values():
             for name in lab.exercises:
-                self.exercise_of_test[grade_id_of_test(name)] = name
-                self.exercise_of_answer[grade_id(name)] = name
+                self.exercise_of_test[make_test_grade_id(name)] = name
+                self.exercise_of_answer[make_grade_id(name)] = name
 
     def read(self) -> ClassMarks:
         """Return the students, assignments and marks in the gradebook."""

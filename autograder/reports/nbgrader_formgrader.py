@@ -16,7 +16,7 @@ from jinja2.runtime import Context
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from autograder.core.notebook_cells import nbgrader_metadata
+from autograder.core.notebook_cells import get_nbgrader_metadata
 from autograder.grading.sanitise import clean_output, extract_pictures, render_markdown
 
 # nbconvert's macro "mathjax" would load MathJax from the network. Replace it by an empty macro: the
@@ -91,7 +91,7 @@ class SafePages(NbGraderPreprocessor):
             if cell.cell_type == "code":
                 # The outputs of a test cell come from the autograder and not from the student. They
                 # are safe, so keep their styles.
-                is_test_cell = bool(nbgrader_metadata(cell).get("grade"))
+                is_test_cell = bool(get_nbgrader_metadata(cell).get("grade"))
                 cell.outputs = [clean_output(output, keep_styles=is_test_cell) for output in cell.outputs]
         for name in ("student", "first_name", "last_name", "notebook_path"):
             if name in resources:

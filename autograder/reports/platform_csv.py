@@ -17,7 +17,7 @@ from typing import Any
 from autograder.core.errors import make_encodable
 from autograder.intake import Person
 from autograder.intake.filenames import normalise_name
-from autograder.reports.marks import Assignment, ClassMarks, Mark, full_name
+from autograder.reports.marks import Assignment, ClassMarks, Mark, format_full_name
 
 _GRADES_COLUMNS = (
     "assignment duedate timestamp student_id last_name first_name email raw_score "
@@ -101,7 +101,7 @@ def _grades_csv_row(marks: ClassMarks, person: Person, lab: Assignment) -> list:
         lab.due or "",
         timestamp,
         person.student,
-        person.last or (person.name and full_name(person)),
+        person.last or (person.name and format_full_name(person)),
         person.first,
         person.email,
         *scores,
@@ -166,7 +166,7 @@ def _last_name(marks: ClassMarks, person: Person) -> str:
 
 
 def _full_name_reversed(marks: ClassMarks, person: Person) -> str:
-    return full_name(person, "{last}, {first}")
+    return format_full_name(person, "{last}, {first}")
 
 
 def _gradescope_last_name(marks: ClassMarks, person: Person) -> str:
@@ -317,7 +317,7 @@ def _find_empty_columns(csv_format: CsvFormat, cells: Sequence[Mapping[str, str]
     return empty
 
 
-def moodle_worksheet_format(
+def make_moodle_worksheet_format(
     marks: ClassMarks,
     lab: Assignment,
     now: datetime | None = None,
@@ -347,7 +347,7 @@ def moodle_worksheet_format(
         file=f"moodle-{lab.name}.csv",
         columns={
             "Identifier": identifier,
-            "Full name": lambda marks, person: full_name(person),
+            "Full name": lambda marks, person: format_full_name(person),
             "Email address": _roster_column("email"),
         },
         identifying_columns=("Identifier",),
@@ -405,7 +405,7 @@ def build_platform_tables(marks: ClassMarks, platforms: Iterable[str] = ()) -> l
     for platform in select_platforms(marks, platforms):
         if platform == "Moodle":
             for lab in marks.tabulated_labs:
-                worksheet = moodle_worksheet_format(marks, lab)
+                worksheet = make_moodle_worksheet_format(marks, lab)
                 tables += build_platform_table(platform, worksheet, marks, [lab])
         tables += build_platform_table(platform, CSV_FORMATS[platform], marks)
     return tables

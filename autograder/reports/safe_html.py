@@ -48,13 +48,13 @@ class StudentTextRenderer:
 
     Parameters
     ----------
-    plain : bool
+    text_only : bool
         Show code without syntax colours, and Markdown as plain text.
     """
 
-    def __init__(self, plain: bool = False):
+    def __init__(self, text_only: bool = False):
         self._code_characters = self._prose_characters = 0
-        if not plain:
+        if not text_only:
             self._code_characters = MAX_HIGHLIGHTED_CHARACTERS
             self._prose_characters = MAX_MARKDOWN_CHARACTERS
 
@@ -108,7 +108,7 @@ def render_sentences(text: str) -> Markup:
 
 def render_output(output: Mapping[str, Any]) -> Markup:
     """Return an output of a student's notebook cell as HTML: its picture, or else its text."""
-    data = _output_data(output)
+    data = _get_output_data(output)
     for mime in ("image/png", "image/jpeg"):
         picture = _join_lines(data.get(mime, ""))
         if is_picture(mime, picture):
@@ -117,7 +117,7 @@ def render_output(output: Mapping[str, Any]) -> Markup:
     if output.get("output_type") == "error":
         text = f"{output.get('ename', '')}: {output.get('evalue', '')}"
     else:
-        text = _output_text(output)
+        text = _get_output_text(output)
     if not text.strip():
         return Markup("")
     return Markup("<pre>{}</pre>").format(truncate(text, MAX_OUTPUT_CHARACTERS))
@@ -125,22 +125,22 @@ def render_output(output: Mapping[str, Any]) -> Markup:
 
 def render_finding(output: Mapping[str, Any]) -> Markup:
     """Return the message in a test cell's output, which the autograder wrote, as safe HTML."""
-    html = _join_lines(_output_data(output).get("text/html", ""))
+    html = _join_lines(_get_output_data(output).get("text/html", ""))
     if html:
         return Markup(clean_html(html, keep_styles=True))
-    text = _output_text(output)
+    text = _get_output_text(output)
     if not text.strip():
         return Markup("")
     return Markup("<p>{}</p>").format(render_sentences(truncate(text, MAX_OUTPUT_CHARACTERS)))
 
 
-def _output_data(output: Mapping[str, Any]) -> Mapping[str, Any]:
+def _get_output_data(output: Mapping[str, Any]) -> Mapping[str, Any]:
     data = output.get("data")
     return data if isinstance(data, dict) else {}
 
 
-def _output_text(output: Mapping[str, Any]) -> str:
-    return _join_lines(output.get("text") or _output_data(output).get("text/plain") or "")
+def _get_output_text(output: Mapping[str, Any]) -> str:
+    return _join_lines(output.get("text") or _get_output_data(output).get("text/plain") or "")
 
 
 def _join_lines(content: object) -> str:

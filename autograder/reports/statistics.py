@@ -21,7 +21,7 @@ from autograder.reports.submission_patterns import (
     find_outcome_patterns,
     is_blank,
 )
-from autograder.values.structural_mistakes import STRUCTURAL
+from autograder.values.structural_mistakes import MISTAKES
 
 # The discrimination of an exercise says how well it separates strong from weak students. It is a
 # correlation, which means little for fewer students than this.
@@ -224,7 +224,7 @@ def compute_discrimination(pairs: Sequence[tuple[float, float]]) -> float | None
         return None
 
 
-def exercise_statistics(name: str, submissions: Sequence[Mark]) -> ExerciseStatistics:
+def summarise_exercise(name: str, submissions: Sequence[Mark]) -> ExerciseStatistics:
     """Return the statistics of one exercise, computed from all submissions of its lab."""
     results = _results_of_exercise(name, submissions)
     manually_graded = any(row.verdict is Verdict.MANUAL for _, row in results)
@@ -259,7 +259,7 @@ def _results_of_exercise(name: str, submissions: Sequence[Mark]) -> list[tuple[M
     """Return each submission's mark together with its result in one exercise."""
     results = []
     for mark in submissions:
-        row = next((row for row in mark.rows if row.exercise == name), None)
+        row = next((row for row in mark.results if row.exercise == name), None)
         if row is not None:
             results.append((mark, row))
     return results
@@ -288,9 +288,9 @@ def _share_of_other_points(mark: Mark, name: str) -> float | None:
     return sum(scores.values()) / possible if possible else None
 
 
-def lab_statistics(lab: str, submissions: Sequence[Mark], marks: ClassMarks) -> LabStatistics:
+def summarise_lab(lab: str, submissions: Sequence[Mark], marks: ClassMarks) -> LabStatistics:
     """Return the statistics of one lab, computed from its submissions."""
-    names = list(dict.fromkeys(row.exercise for mark in submissions for row in mark.rows))
+    names = list(dict.fromkeys(row.exercise for mark in submissions for row in mark.results))
     patterns, omitted_pattern_count = find_outcome_patterns(names, submissions)
     seconds = [mark.seconds for mark in submissions]
     return LabStatistics(
@@ -299,7 +299,7 @@ def lab_statistics(lab: str, submissions: Sequence[Mark], marks: ClassMarks) -> 
         distribution=summarise_distribution(
             [mark.percent for mark in submissions if mark.percent is not None]
         ),
-        exercises=tuple(exercise_statistics(name, submissions) for name in names),
+        exercises=tuple(summarise_exercise(name, submissions) for name in names),
         awaiting_manual_count=sum(mark.awaiting_manual_count > 0 for mark in submissions),
         late_count=sum(mark.seconds_late > 0 for mark in submissions),
         total_seconds=sum(seconds),
@@ -325,7 +325,7 @@ def count_misconceptions(
     descriptions: dict[str, Counter] = defaultdict(Counter)
     students_by_exercise: dict[str, set[str]] = defaultdict(set)
     for mark in submissions:
-        for row in mark.rows:
+        for row in mark.results:
             students_by_exercise[row.exercise].add(mark.student)
             if row.misconception is None or row.verdict is Verdict.PASS:
                 continue
@@ -355,7 +355,7 @@ def _describe_misconception(row: Result, labs: Mapping[str, Lab]) -> str:
         for misconception in lab.exercises[row.exercise].misconceptions:
             if misconception.name == name and misconception.means:
                 return misconception.means
-    return STRUCTURAL.get(name, (name.replace("-", " "), ""))[0]
+    return MISTAKES.get(name, (name.replace("-", " "), ""))[0]
 
 
 def group_exercises(
@@ -368,7 +368,7 @@ def group_exercises(
     """
     groups = []
     for mark in submissions:
-        rows = [row for row in mark.rows if predicate(row)]
+        rows = [row for row in mark.results if predicate(row)]
         if rows:
             message = textwrap.shorten(rows[0].message, MAX_MESSAGE_CHARACTERS, placeholder=" …")
             exercises = tuple(row.exercise for row in rows)
@@ -393,7 +393,7 @@ def find_students_in_need(
     labs : sequence of str
         Labs that at least one student submitted.
     """
-    percentages = student_percentages(submissions)
+    percentages = compute_student_percentages(submissions)
     by_student: dict[str, list[Mark]] = defaultdict(list)
     for mark in submissions:
         by_student[mark.student].append(mark)
@@ -409,7 +409,7 @@ def find_students_in_need(
         if percent is not None and percent < LOW_PERCENT:
             reasons.append(f"Has {percent:.0f} % of the points so far.")
         for mark in by_student.get(student, []):
-            if mark.rows and all(row.verdict is Verdict.MISSING for row in mark.rows):
+            if mark.results and all(row.verdict is Verdict.MISSING for row in mark.results):
                 reasons.append(f"The file for {mark.lab} could not be read.")
             if mark.attempts >= MANY_ATTEMPTS:
                 reasons.append(f"Has submitted {mark.lab} {mark.attempts} times.")
@@ -421,7 +421,7 @@ def find_students_in_need(
     )
 
 
-def student_percentages(submissions: Sequence[Mark]) -> dict[str, float]:
+def compute_student_percentages(submissions: Sequence[Mark]) -> dict[str, float]:
     """Return each student's points in per cent of all points graded in the student's labs.
 
     Labs that the student did not submit are not counted.

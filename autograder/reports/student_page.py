@@ -15,10 +15,10 @@ from markupsafe import Markup
 from nbformat import NotebookNode
 
 from autograder.core.notebook_cells import (
-    cell_grade_id,
-    grade_id,
-    grade_id_of_test,
-    nbgrader_metadata,
+    get_grade_id,
+    get_nbgrader_metadata,
+    make_grade_id,
+    make_test_grade_id,
 )
 from autograder.gradebook.graded_submission import NOT_RUN_OUTPUT
 from autograder.reports import safe_html
@@ -154,7 +154,7 @@ def render_student_page(
     summary: FeedbackSummary,
     released_lab: ReleasedLab,
     notebook: Mapping[str, Any],
-    plain: bool = False,
+    text_only: bool = False,
 ) -> str:
     """Return a student's feedback page as HTML.
 
@@ -162,7 +162,7 @@ def render_student_page(
     ----------
     notebook : mapping
         The graded notebook, as parsed from JSON.
-    plain : bool
+    text_only : bool
         Show code without colours and Markdown as plain text, which takes less time.
     """
     answers: list[RenderedAnswer] = []
@@ -170,7 +170,7 @@ def render_student_page(
     omitted_count = 0
     if not summary.unreadable:
         cells = [cell for cell in notebook["cells"] if isinstance(cell, dict)]
-        renderer = safe_html.StudentTextRenderer(plain)
+        renderer = safe_html.StudentTextRenderer(text_only)
         answers += _render_answers(summary, released_lab, cells, renderer)
         extra = _find_added_or_changed_cells(released_lab, cells)
         omitted_count = max(0, len(extra) - MAX_EXTRA_CELLS)
@@ -191,10 +191,10 @@ def _render_answers(
     cells: Sequence[dict],
     renderer: safe_html.StudentTextRenderer,
 ) -> Iterator[RenderedAnswer]:
-    cell_by_id = {cell_grade_id(cell): cell for cell in cells if cell_grade_id(cell)}
+    cell_by_id = {get_grade_id(cell): cell for cell in cells if get_grade_id(cell)}
     for line in summary.lines:
         is_exercise = line.name in released_lab.exercises
-        cell = cell_by_id.get(grade_id(line.name) if is_exercise else line.name)
+        cell = cell_by_id.get(make_grade_id(line.name) if is_exercise else line.name)
         if cell is None:
             continue
         source, is_code = str(cell.get("source", "")), cell.get("cell_type") == "code"
@@ -205,7 +205,7 @@ def _render_answers(
         else:
             question = render_question_text(released_lab, line.name)
         if is_code:
-            sections = split_code(_released_answer(released_lab, line.name), line, source)
+            sections = split_code(_get_released_answer_lines(released_lab, line.name), line, source)
             parts = tuple((heading, renderer.render_code(code)) for heading, code in sections)
         else:
             parts = (("", renderer.render_prose(cell, _remove_mark_scheme(source))),)
@@ -214,7 +214,7 @@ def _render_answers(
 
 
 def _render_findings(cell_by_id: Mapping[str, dict], exercise: str) -> tuple[Markup, ...]:
-    test_cell = cell_by_id.get(grade_id_of_test(exercise), {})
+    test_cell = cell_by_id.get(make_test_grade_id(exercise), {})
     messages = [output for output in _outputs(test_cell) if output.get("output_type") != "error"]
     return tuple(filter(None, map(safe_html.render_finding, messages)))
 
@@ -267,9 +267,9 @@ def _count_equal_leading_lines(lines: Sequence[str], released_lines: Sequence[st
     return count
 
 
-def _released_answer(released_lab: ReleasedLab, exercise: str) -> list[str]:
+def _get_released_answer_lines(released_lab: ReleasedLab, exercise: str) -> list[str]:
     """Return the lines of an exercise's answer cell before the student changed it; [] if none."""
-    return _released_code(released_lab).get(grade_id(exercise), [])
+    return _released_code(released_lab).get(make_grade_id(exercise), [])
 
 
 @cache
@@ -278,7 +278,7 @@ def _released_code(released_lab: ReleasedLab) -> Mapping[str, list[str]]:
     lines_by_id = {}
     for cell in released_lab.cells:
         if cell.cell_type == "code":
-            lines_by_id[cell_grade_id(cell)] = cell.source.split("\n")
+            lines_by_id[get_grade_id(cell)] = cell.source.split("\n")
     return lines_by_id
 
 
@@ -289,7 +289,7 @@ def render_question_text(released_lab: ReleasedLab, name: str) -> Markup:
     """
     previous = None
     for cell in released_lab.cells:
-        if cell_grade_id(cell) == name:
+        if get_grade_id(cell) == name:
             break
         previous = cell
     else:
@@ -304,7 +304,7 @@ def _find_added_or_changed_cells(released_lab: ReleasedLab, cells: Sequence[dict
     extra = []
     for cell in cells:
         source = str(cell.get("source", ""))
-        from_grader = bool(nbgrader_metadata(cell)) or cell.get("id") == "grader-notes"
+        from_grader = bool(get_nbgrader_metadata(cell)) or cell.get("id") == "grader-notes"
         from_lab = source in released_lab.sources or NOT_RUN_OUTPUT in _outputs(cell)
         if source.strip() and not from_grader and not from_lab:
             extra.append(cell)
@@ -329,7 +329,7 @@ def _render_released_lab(released_lab: ReleasedLab) -> Markup:
     parts = []
     for cell in released_lab.cells:
         is_code = cell.cell_type == "code"
-        if is_code and nbgrader_metadata(cell).get("grade"):
+        if is_code and get_nbgrader_metadata(cell).get("grade"):
             continue
         if cell.cell_type == "markdown":
             prose = _render_lab_prose(cell.source)

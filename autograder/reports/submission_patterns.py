@@ -104,7 +104,7 @@ def find_outcome_patterns(
     """
     groups: dict[tuple[str, ...], list[Mark]] = defaultdict(list)
     for mark in submissions:
-        rows = {row.exercise: row for row in mark.rows}
+        rows = {row.exercise: row for row in mark.results}
         outcomes = []
         for name in exercises:
             outcomes.append(classify_outcome(mark, rows[name]) if name in rows else "blank")
@@ -125,7 +125,7 @@ def count_failing_cases(submissions: Sequence[Mark]) -> list[FailingCase]:
     """
     counts: Counter[tuple[str, str]] = Counter()
     for mark in submissions:
-        for row in mark.rows:
+        for row in mark.results:
             counts.update({(row.exercise, label) for label in row.failed_cases})
     cases = [FailingCase(exercise, label, count) for (exercise, label), count in counts.items()]
     cases.sort(key=lambda case: (-case.count, case.exercise, case.label))

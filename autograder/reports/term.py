@@ -31,7 +31,7 @@ from autograder.reports.marks import (
     ClassMarks,
     Mark,
     MarkState,
-    full_name,
+    format_full_name,
     refresh_and_read_marks,
 )
 from autograder.reports.platform_csv import (
@@ -362,7 +362,7 @@ def format_term_csv(terms: ClassTerm, marks: ClassMarks) -> str:
 
 
 def _term_csv_row(term: StudentTermResult, person: Person, labs: Sequence[str]) -> list[str]:
-    last_name = person.last or (person.name and full_name(person))
+    last_name = person.last or (person.name and format_full_name(person))
     row = [person.student, last_name, person.first, person.email, person.section]
     shares = {lab.lab: lab.share for lab in term.labs}
     for name in labs:
@@ -425,7 +425,7 @@ def write_term_pages(classroom: Classroom, now: datetime | None = None) -> int:
         html = render_page(
             "term.html",
             course=classroom.course.title,
-            name=full_name(person),
+            name=format_full_name(person),
             student=person.student,
             term=terms.by_student[person.student],
             rules=rules,

@@ -7,11 +7,11 @@ from autograder.core.errors import UsageError, join_words, make_printable
 from autograder.core.results import Verdict
 from autograder.core.rounding import format_points
 from autograder.gradebook import result_store
-from autograder.gradebook.class_list import alphabetical_key, read_class_list
+from autograder.gradebook.class_list import make_name_key, read_class_list
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.graded_submission import GradedSubmission, apply_points
 from autograder.intake.filenames import escape_unprintable
-from autograder.reports.marks import ClassMarks, Mark, full_name, refresh_and_read_marks
+from autograder.reports.marks import ClassMarks, Mark, format_full_name, refresh_and_read_marks
 from autograder.reports.safe_html import format_time
 from autograder.reports.term import StudentTermResult, compute_terms, read_term_rules
 
@@ -74,15 +74,15 @@ def _find_folder_by_name(classroom: Classroom, folders: Iterable[str], name: str
         If the names of several students begin so.
     """
     people = read_class_list(classroom).people
-    full_names = {folder: full_name(person) for folder, person in people.items()}
-    key = alphabetical_key(name)
-    same_name = [folder for folder in full_names if alphabetical_key(full_names[folder]) == key]
+    full_names = {folder: format_full_name(person) for folder, person in people.items()}
+    key = make_name_key(name)
+    same_name = [folder for folder in full_names if make_name_key(full_names[folder]) == key]
     if len(same_name) == 1:
         return same_name[0]
     matches = []
     for folder in sorted({*folders, *full_names}):
         names = (folder, full_names.get(folder, ""))
-        if key and any(alphabetical_key(text).startswith(key) for text in names):
+        if key and any(make_name_key(text).startswith(key) for text in names):
             matches.append(folder)
     if len(matches) > 1:
         choices = [escape_unprintable(repr(folder)) for folder in matches[:MAX_MATCHES_SHOWN]]
@@ -105,7 +105,7 @@ def _describe_submission(
     yield f"{student}, {lab}{submission_time}"
     for note in (*submission.notes, *submission.log):
         yield f"  Note: {note}"
-    requests = marks.requests.get((student, lab), {})
+    requests = marks.regrade_requests.get((student, lab), {})
     for row in apply_points(submission, marks.policy.points[lab]):
         score = mark.scores.get(row.exercise) if mark else row.score
         points = f"{format_points(score)} of {format_points(row.max_score)}"

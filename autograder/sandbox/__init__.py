@@ -9,7 +9,7 @@ cell holds questions, that is, calls of one exercise's function; the answers are
 array([2., 2.])
 
 The module `base` runs in the grader's process, and is the same for all sandboxes. The package
-`inside` runs within a sandbox. The sandboxes are `bubblewrap`, `webassembly` and `unconfined`.
+`inside` runs within a sandbox. The sandboxes are `bubblewrap`, `webassembly` and `no_isolation`.
 `choice.find_sandbox` chooses one of them; a submission gets the same verdicts in each.
 """
 

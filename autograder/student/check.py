@@ -15,15 +15,15 @@ from typing import Any, NoReturn
 from autograder.core import import_guard
 from autograder.core.blas_threads import limit_threads
 from autograder.core.errors import backticks_to_html, format_count, join_words
-from autograder.core.notebook_cells import cell_grade_id, cell_source, grade_id
+from autograder.core.notebook_cells import get_cell_source, get_grade_id, make_grade_id
 from autograder.core.results import Verdict
-from autograder.core.time_limit import TimeLimitExceeded, deadline
+from autograder.core.time_limit import TimeLimitExceeded, limit_call_time
 from autograder.diagnosis.argument_probe import explain_by_arguments
 from autograder.diagnosis.render import render_html, render_text
 from autograder.diagnosis.repair import find_repair
-from autograder.judging.call_answer import call_student_function, list_parameter_names
 from autograder.judging.error_messages import FULLY_EXPLAINED_ERRORS
 from autograder.judging.judge import Finding, describe_broken_dependency, judge
+from autograder.judging.student_calls import call_student_function, list_parameter_names
 from autograder.student import answer_key, reuse
 from autograder.student.answer_key import ExerciseKey, LabDescription
 from autograder.student.cell_history import describe_changed_cell, watch_cells
@@ -31,8 +31,8 @@ from autograder.student.notebook_names import explain_missing_name
 from autograder.student.progress_note import announce_slow_check
 from autograder.student.reuse import in_notebook_kernel
 from autograder.student.workspace import is_unanswered, read_cells
-from autograder.values.structural_mistakes import STRUCTURAL
-from autograder.values.wording import with_article
+from autograder.values.structural_mistakes import MISTAKES
+from autograder.values.wording import add_article
 
 limit_threads()
 
@@ -173,7 +173,7 @@ def ready(*answers: Any) -> bool:
     namespace = _get_caller_namespace()
     wrong_exercises = []
     for answer in answers:
-        key = answer_key.load_key(_identify_exercise(answer, namespace))
+        key = answer_key.load_exercise_key(_identify_exercise(answer, namespace))
         try:
             is_right = _judge_answer(key, answer).verdict is Verdict.PASS
         except TimeLimitExceeded:
@@ -195,7 +195,7 @@ def progress(lab: str | None = None) -> None:
     lab : str, optional
         The lab's name; by default the lab of the exercise checked last.
     """
-    labs = _require_lab_keys()
+    labs = _require_lab_descriptions()
     if not lab and _passed_checks:
         lab = answer_key.find_lab(list(_passed_checks)[-1]).lab
     if lab not in labs:
@@ -280,7 +280,7 @@ def criteria(question: str | None = None) -> None:
         one question.
     """
     labs_by_question = {}
-    for lab in answer_key.load_lab_keys().values():
+    for lab in answer_key.load_lab_descriptions().values():
         if _notebook_path(lab).is_file():
             labs_by_question.update(dict.fromkeys(lab.by_hand, lab))
     if question is None and len(labs_by_question) == 1:
@@ -293,7 +293,7 @@ def criteria(question: str | None = None) -> None:
         raise CheckFailed(f"{problem}; in the saved notebook beside this one there are: {names}.")
     lab = labs_by_question[question]
     cell = _find_cell(read_cells(_notebook_path(lab)), question)
-    if cell is None or is_unanswered(cell) or not cell_source(cell).strip():
+    if cell is None or is_unanswered(cell) or not get_cell_source(cell).strip():
         raise CheckFailed(
             f"{question}: write an answer of your own first and save the notebook (Ctrl+S); "
             "then run this again."
@@ -319,7 +319,7 @@ def _notebook_path(lab: LabDescription) -> Path:
 def _find_cell(cells: Sequence[dict], name: str) -> dict | None:
     """Return the notebook cell with this name (its grade_id); None if there is none."""
     for cell in cells:
-        if cell_grade_id(cell) == name:
+        if get_grade_id(cell) == name:
             return cell
     return None
 
@@ -334,7 +334,7 @@ def _judge_answer(key: ExerciseKey, answer: Any, misconceptions: Any = ()) -> Fi
     """
     results = []
     call_seconds = answer_key.find_lab(key.name).call_seconds
-    with deadline(call_seconds, _get_code(answer).co_filename) as limit:
+    with limit_call_time(call_seconds, _get_code(answer).co_filename) as limit:
         for question in key.questions:
             limit.begin(question.label)
             results.append(call_student_function(answer, question.inputs, key.rules.call))
@@ -357,7 +357,7 @@ def _add_explanation(key: ExerciseKey, answer: Any, finding: Finding) -> Finding
     # An error is unclear if only the general explanation for errors of its kind is known.
     is_unclear_error = (
         finding.verdict is Verdict.ERROR
-        and (finding.misconception is None or finding.misconception in STRUCTURAL)
+        and (finding.misconception is None or finding.misconception in MISTAKES)
         and finding.misconception not in FULLY_EXPLAINED_ERRORS
     )
     if not is_unnamed and not finding.is_partial and not is_unclear_error:
@@ -371,7 +371,7 @@ def _add_explanation(key: ExerciseKey, answer: Any, finding: Finding) -> Finding
     dependence = repair = ""
     call_seconds = answer_key.find_lab(key.name).call_seconds
     try:
-        with deadline(call_seconds, _get_code(answer).co_filename):
+        with limit_call_time(call_seconds, _get_code(answer).co_filename):
             if is_unnamed:
                 dependence = explain_by_arguments(
                     answer,
@@ -403,13 +403,13 @@ def _explain_broken_dependency(key: ExerciseKey, answer: Any, namespace: Mapping
         if name not in global_names or not callable(namespace.get(name)):
             continue
         try:
-            finding = _judge_answer(answer_key.load_key(name), namespace[name])
+            finding = _judge_answer(answer_key.load_exercise_key(name), namespace[name])
         except TimeLimitExceeded:
             continue
         if finding.is_unwritten:
-            return describe_broken_dependency(name, written=False)
+            return describe_broken_dependency(name, is_written=False)
         if finding.verdict is not Verdict.PASS:
-            return describe_broken_dependency(name, written=True)
+            return describe_broken_dependency(name, is_written=True)
     return ""
 
 
@@ -506,23 +506,23 @@ def _find_exercise_name(answer: Any, namespace: Mapping[str, Any]) -> str:
 
 def _load_key_of_function(answer: Any, namespace: Mapping[str, Any]) -> ExerciseKey:
     if isinstance(answer, str) or not callable(answer):
-        description = with_article(type(answer).__name__)
+        description = add_article(type(answer).__name__)
         if isinstance(answer, str):
             description = f"the text {answer!r}"
         raise CheckFailed(
             f"check needs the function itself, not {description}: write its name without quotes, "
             "brackets or arguments, as in check(softmax)."
         )
-    key = answer_key.load_key(_identify_exercise(answer, namespace))
+    key = answer_key.load_exercise_key(_identify_exercise(answer, namespace))
     if key.rules.is_function_exercise:
         for question in key.questions:
             _require_fitting_signature(answer, key.name, question.inputs)
     return key
 
 
-def _require_lab_keys() -> dict[str, LabDescription]:
+def _require_lab_descriptions() -> dict[str, LabDescription]:
     """Return the answer keys of the available labs; raise `CheckFailed` if there is none."""
-    keys = answer_key.load_lab_keys()
+    keys = answer_key.load_lab_descriptions()
     if not keys:
         raise CheckFailed(
             "There is no answer key here: a lab's notebook belongs beside its folder `answers`, "
@@ -536,7 +536,7 @@ def _identify_exercise(answer: Any, namespace: Mapping[str, Any]) -> str:
 
     Raise `CheckFailed` if there is no such exercise, or no answer key.
     """
-    labs = list(_require_lab_keys().values())
+    labs = list(_require_lab_descriptions().values())
     name = _find_exercise_name(answer, namespace)
     if name in answer_key.list_exercises():
         return name
@@ -655,13 +655,13 @@ def _explain_missing_function(name: str) -> str:
     """Explain from the saved notebook why an exercise's function is not defined, in a sentence."""
     lab = answer_key.find_lab(name)
     cells = read_cells(_notebook_path(lab))
-    cell = _find_cell(cells, grade_id(name))
+    cell = _find_cell(cells, make_grade_id(name))
     if cells and cell is None:
         command = f"autograder reset {lab.lab}.ipynb {name}"
         return f"{name}: its cell is missing; `{command}` puts it back."
     definitions = [name]
     if cell:
-        definitions = re.findall(r"^(?:def|class) (\w+)", cell_source(cell), re.M)
+        definitions = re.findall(r"^(?:def|class) (\w+)", get_cell_source(cell), re.M)
     if definitions and name not in definitions:
         return (
             f"{name} is not defined: its cell defines {join_words(definitions)}. "

@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell
 from autograder.core import course
 from autograder.core.cpu_time import WALL_SECONDS_PER_CPU_SECOND, Stopwatch
 from autograder.core.errors import UsageError
-from autograder.core.notebook_cells import cell_grade_id, grade_id, grade_id_of_test
+from autograder.core.notebook_cells import get_grade_id, make_grade_id, make_test_grade_id
 from autograder.student import answer_key
 from autograder.student.check import CheckFailed, NotWrittenYet
 from autograder.student.reuse import make_grading_environment
@@ -50,11 +50,11 @@ def check_notebook(path: Path) -> list[ExerciseStatus]:
     exercises = _list_lab_exercises(notebook, path)
     checks = _insert_check_cells(notebook, exercises)
     _run_notebook(notebook, path.parent)
-    cell_names = {cell_grade_id(cell) for cell in notebook.cells}
+    cell_names = {get_grade_id(cell) for cell in notebook.cells}
     first_error = _find_first_error(notebook)
     statuses = []
     for exercise in exercises:
-        has_function_cell = grade_id(exercise) in cell_names
+        has_function_cell = make_grade_id(exercise) in cell_names
         cell = checks[exercise]
         statuses.append(_read_exercise_status(exercise, cell, first_error, has_function_cell))
     return statuses
@@ -75,10 +75,10 @@ def _list_lab_exercises(notebook: NotebookNode, path: Path) -> list[str]:
 
     The lab is found by the notebook's first test cell, else by the name of the file.
     """
-    exercises_by_test = {grade_id_of_test(name): name for name in answer_key.list_exercises()}
-    lab = answer_key.load_lab_keys().get(path.stem)
+    exercises_by_test = {make_test_grade_id(name): name for name in answer_key.list_exercises()}
+    lab = answer_key.load_lab_descriptions().get(path.stem)
     for cell in notebook.cells:
-        exercise = exercises_by_test.get(cell_grade_id(cell))
+        exercise = exercises_by_test.get(get_grade_id(cell))
         if exercise:
             lab = answer_key.find_lab(exercise)
             break
@@ -93,10 +93,10 @@ def _insert_check_cells(notebook: NotebookNode, exercises: list[str]) -> dict[st
 
     Return the test cells by exercise.
     """
-    exercises_by_test = {grade_id_of_test(name): name for name in answer_key.list_exercises()}
+    exercises_by_test = {make_test_grade_id(name): name for name in answer_key.list_exercises()}
     checks = {}
     for cell in notebook.cells:
-        exercise = exercises_by_test.get(cell_grade_id(cell))
+        exercise = exercises_by_test.get(get_grade_id(cell))
         if exercise and cell.cell_type == "code":
             cell.source = f"check({exercise})"
             checks[exercise] = cell

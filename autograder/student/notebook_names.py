@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from autograder.core.errors import truncate
-from autograder.core.notebook_cells import cell_source
+from autograder.core.notebook_cells import get_cell_source
 from autograder.student.workspace import read_cells
 
 MAX_QUOTED_CHARACTERS = 60
@@ -44,7 +44,7 @@ def explain_missing_name(name: str, cells: Sequence[dict] | None = None) -> str:
         cells = read_cells(path) if path else []
     heading = ""
     for cell in cells:
-        source = cell_source(cell)
+        source = get_cell_source(cell)
         if cell.get("cell_type") == "markdown":
             heading = _last_heading(source) or heading
         elif cell.get("cell_type") == "code" and name in list_defined_names(source):

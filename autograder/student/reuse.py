@@ -317,7 +317,7 @@ def _accepts_exercise_inputs(name: str, function: Any) -> bool:
     """
     if isinstance(function, _FunctionWithFallback):
         return True
-    key = answer_key.load_key(name)
+    key = answer_key.load_exercise_key(name)
     if not inspect.isfunction(function) or key.rules.call != "function":
         return False
     inputs = key.questions[-1].inputs

@@ -16,7 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 from autograder.core.files import write_file
-from autograder.core.notebook_cells import cell_grade_id, cell_source, nbgrader_metadata
+from autograder.core.notebook_cells import get_cell_source, get_grade_id, get_nbgrader_metadata
 
 HANDED_OUT_FOLDER = ".handed-out"  # beside the labs
 _STUDENT_VERSION_NOTE = "Your own version of the cell above, from before the course changed it:\n\n"
@@ -24,7 +24,7 @@ _STUDENT_VERSION_NOTE = "Your own version of the cell above, from before the cou
 Notebook = dict[str, Any]
 
 
-def handed_out_path(copy: Path) -> Path:
+def find_handed_out_path(copy: Path) -> Path:
     """Return the path of the notebook as it was handed out, from which a copy was made."""
     return copy.parent.parent / HANDED_OUT_FOLDER / copy.name
 
@@ -39,10 +39,10 @@ def find_changed_sections(copy: Path, course_notebook: Path) -> list[str]:
     if not course_notebook.is_file() or (copy.exists() and copy.samefile(course_notebook)):
         return []
     new = read_notebook(course_notebook)
-    old = read_notebook(handed_out_path(copy)) or read_notebook(copy)
+    old = read_notebook(find_handed_out_path(copy)) or read_notebook(copy)
     if not old or not new:
         return []
-    has_handed_out = handed_out_path(copy).is_file()
+    has_handed_out = find_handed_out_path(copy).is_file()
     old_sources = _sources_by_name(old)
     headings: list[str] = []
     heading = "the beginning"
@@ -50,7 +50,7 @@ def find_changed_sections(copy: Path, course_notebook: Path) -> list[str]:
         heading = _read_heading(cell) or heading
         name = _cell_name(cell)
         is_students_answer = not has_handed_out and _is_answer_cell(cell) and name in old_sources
-        is_changed = old_sources.get(name) != cell_source(cell) and not is_students_answer
+        is_changed = old_sources.get(name) != get_cell_source(cell) and not is_students_answer
         if is_changed and heading not in headings:
             headings.append(heading)
     if not headings and has_handed_out:
@@ -65,7 +65,7 @@ def _read_heading(cell: Mapping[str, Any]) -> str:
 
     Points in brackets at its end, such as "(2 points)", are left out.
     """
-    match = re.search(r"^#+ (.+?)(?: \([\d.]+ points?\))?$", cell_source(cell), re.M)
+    match = re.search(r"^#+ (.+?)(?: \([\d.]+ points?\))?$", get_cell_source(cell), re.M)
     if match and cell.get("cell_type") == "markdown":
         return match[1].replace("`", "")
     return ""
@@ -106,14 +106,14 @@ def _merge_cell(
     student_cell: dict, old_source: str | None, new_cell: dict, has_handed_out_copy: bool
 ) -> list[dict]:
     """Return the merged cell, and as a second cell the student's version if it is not in it."""
-    student_source = cell_source(student_cell)
+    student_source = get_cell_source(student_cell)
     # If it is not known what the cell held when it was handed out, assume that the student has
     # changed it.
     is_edited = old_source is None or student_source != old_source
     merged_cell = deepcopy(new_cell)
-    if is_edited and (_is_answer_cell(new_cell) or old_source == cell_source(new_cell)):
+    if is_edited and (_is_answer_cell(new_cell) or old_source == get_cell_source(new_cell)):
         merged_cell["source"] = student_cell["source"]
-    is_same_source = cell_source(merged_cell) == student_source
+    is_same_source = get_cell_source(merged_cell) == student_source
     if is_same_source and "outputs" in student_cell and "outputs" in merged_cell:
         merged_cell["outputs"] = deepcopy(student_cell["outputs"])
     if not has_handed_out_copy or not is_edited or is_same_source:
@@ -147,14 +147,14 @@ def _collect_student_only_cells(
         elif name in new_names:
             previous_name = name
             visited_names.add(name)
-        elif old_sources.get(name) != cell_source(cell) and cell_source(cell).strip():
+        elif old_sources.get(name) != get_cell_source(cell) and get_cell_source(cell).strip():
             own_cells[previous_name].append(deepcopy(cell))
     return own_cells
 
 
 def save_handed_out(copy: Path, content: bytes) -> None:
     """Save the notebook that the course has handed out as the student's copy at `copy`."""
-    write_file(handed_out_path(copy), content)
+    write_file(find_handed_out_path(copy), content)
 
 
 def read_notebook(path: Path) -> Notebook | None:
@@ -168,14 +168,14 @@ def read_notebook(path: Path) -> Notebook | None:
 
 
 def _sources_by_name(notebook: Notebook) -> dict[str, str]:
-    return {_cell_name(cell): cell_source(cell) for cell in notebook["cells"]}
+    return {_cell_name(cell): get_cell_source(cell) for cell in notebook["cells"]}
 
 
 def _cell_name(cell: Mapping[str, Any]) -> str:
     """Return the key by which a cell is found again: its grade_id, else its id, else its source."""
-    return cell_grade_id(cell) or str(cell.get("id", "")) or cell_source(cell)
+    return get_grade_id(cell) or str(cell.get("id", "")) or get_cell_source(cell)
 
 
 def _is_answer_cell(cell: Mapping[str, Any]) -> bool:
     """Return True if nbgrader's metadata mark this cell as one in which students answer."""
-    return bool(nbgrader_metadata(cell).get("solution"))
+    return bool(get_nbgrader_metadata(cell).get("solution"))

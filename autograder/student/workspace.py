@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from autograder.core.course import ANSWERS_FOLDER, Course, find_course
+from autograder.core.course import ANSWER_KEYS_FOLDER, Course, find_course
 from autograder.core.errors import UsageError, join_words
 from autograder.core.files import read_json, write_file
 from autograder.core.notebook_cells import (
     NOTEBOOK_METADATA,
-    cell_grade_id,
-    cell_source,
-    grade_id,
-    grade_id_of_test,
+    get_cell_source,
+    get_grade_id,
+    make_grade_id,
+    make_test_grade_id,
 )
 from autograder.student import answer_key, update
 
@@ -80,7 +80,7 @@ def copy_labs(folder: Path, course: Course) -> list[str]:
     new_labs = []
     is_outside_course = not folder.resolve().is_relative_to(course.root)
     for lab in course.labs:
-        source = course.released_notebook(lab)
+        source = course.released_notebook_path(lab)
         target = folder / lab / f"{lab}.ipynb"
         if not source.is_file():
             continue
@@ -89,15 +89,15 @@ def copy_labs(folder: Path, course: Course) -> list[str]:
             new_labs.append(lab)
         # Save the notebook as it was handed out, if that was not done. If the course has changed
         # the lab since, it is too late.
-        has_record = update.handed_out_path(target).is_file()
+        has_record = update.find_handed_out_path(target).is_file()
         needs_record = not has_record and not update.find_changed_sections(target, source)
         if lab in new_labs or needs_record:
             update.save_handed_out(target, source.read_bytes())
         if is_outside_course:
-            for path in course.answers_folder(lab).iterdir():
-                write_file(folder / lab / ANSWERS_FOLDER / path.name, path.read_bytes())
+            for path in course.answer_key_folder(lab).iterdir():
+                write_file(folder / lab / ANSWER_KEYS_FOLDER / path.name, path.read_bytes())
     for page in course.pages:
-        source = course.page_notebook(page)
+        source = course.page_notebook_path(page)
         target = folder / source.name
         if source.is_file() and not target.exists():
             write_file(target, source.read_bytes())
@@ -112,7 +112,7 @@ def find_outdated_labs(folder: Path, course: Course) -> dict[str, list[str]]:
     """
     outdated_labs = {}
     for lab in course.labs:
-        course_notebook = course.released_notebook(lab)
+        course_notebook = course.released_notebook_path(lab)
         headings = update.find_changed_sections(folder / lab / f"{lab}.ipynb", course_notebook)
         if headings:
             outdated_labs[lab] = headings
@@ -122,16 +122,16 @@ def find_outdated_labs(folder: Path, course: Course) -> dict[str, list[str]]:
 def read_lab_progress(folder: Path) -> list[LabProgress]:
     """Read a student's progress in each lab of a folder, in the course's order."""
     labs = []
-    for lab, key in answer_key.load_lab_keys().items():
+    for lab, key in answer_key.load_lab_descriptions().items():
         path = folder / lab / f"{lab}.ipynb"
         if not path.is_file():
             continue
-        tests = {grade_id_of_test(name) for name in key.points}
+        tests = {make_test_grade_id(name) for name in key.points}
         passed_count = unanswered_count = 0
         for cell in read_cells(path):
-            if cell_grade_id(cell) in tests:
+            if get_grade_id(cell) in tests:
                 passed_count += _has_passed(cell)
-            if cell_grade_id(cell) in key.by_hand:
+            if get_grade_id(cell) in key.by_hand:
                 unanswered_count += is_unanswered(cell)
         course_notebook = key.folder.parent / path.name
         labs.append(
@@ -195,7 +195,7 @@ def update_copy(path: Path, course: Course | None = None) -> tuple[list[str], Pa
         raise WorkspaceError(
             f"{path} cannot be read as a notebook; `{command}` brings its first version back."
         )
-    old = update.read_notebook(update.handed_out_path(path))
+    old = update.read_notebook(update.find_handed_out_path(path))
     merged_notebook = update.merge_update(student, old, new)
     backup = _back_up_notebook(path, "update")
     _write_notebook(path, merged_notebook)
@@ -243,8 +243,8 @@ def _restore_exercise_cell(
 ) -> update.Notebook:
     """Return a student's notebook in which one exercise's cell is as it was handed out."""
     lab = path.stem
-    name = grade_id(exercise)
-    stubs = {cell_grade_id(cell): cell for cell in released_notebook["cells"]}
+    name = make_grade_id(exercise)
+    stubs = {get_grade_id(cell): cell for cell in released_notebook["cells"]}
     if name not in stubs:
         exercises = []
         for stub in stubs:
@@ -257,11 +257,11 @@ def _restore_exercise_cell(
     if notebook is None:
         remedy = "bring the whole lab back instead"
         raise WorkspaceError(f"{path} cannot be read as a notebook; {remedy}.")
-    if name not in map(cell_grade_id, notebook["cells"]):
+    if name not in map(get_grade_id, notebook["cells"]):
         # The student has deleted the exercise's cell. Merging with the course's notebook puts it
         # back into its place.
         notebook = update.merge_update(notebook, released_notebook, released_notebook)
-    index = [cell_grade_id(cell) for cell in notebook["cells"]].index(name)
+    index = [get_grade_id(cell) for cell in notebook["cells"]].index(name)
     notebook["cells"][index] = stubs[name]
     return notebook
 
@@ -271,7 +271,7 @@ def _find_released_notebook(path: Path, course: Course) -> Path:
 
     Raise `WorkspaceError` if the student's notebook is missing, or is not one of the labs.
     """
-    source = course.released_notebook(path.stem)
+    source = course.released_notebook_path(path.stem)
     if not path.is_file():
         raise WorkspaceError(f"There is no notebook {path}.")
     if path.stem not in course.labs or not source.is_file():
@@ -316,7 +316,7 @@ def _comparable_texts(page: update.Notebook) -> list[str]:
     The lists of pages and labs are left out, because they change with the course.
     """
     lists = r"\n((\d+\. \[.*\]\(\S+\.ipynb\), about \d+ minutes, .*|Beside the labs: .*)\n)+"
-    return [re.sub(lists, "", cell_source(cell)) for cell in page["cells"]]
+    return [re.sub(lists, "", get_cell_source(cell)) for cell in page["cells"]]
 
 
 def _make_start_page(labs: Sequence[LabProgress], course: Course, folder: Path) -> update.Notebook:
@@ -325,7 +325,7 @@ def _make_start_page(labs: Sequence[LabProgress], course: Course, folder: Path) 
         lines += [course.about, ""]
     lines.append(_INTRODUCTION)
     for name in course.pages:
-        page = folder / course.page_notebook(name).name
+        page = folder / course.page_notebook_path(name).name
         if page.is_file():
             lines.append(f"Beside the labs: [{_read_title(page)}]({page.name}).")
     if course.pages:
@@ -362,7 +362,7 @@ def _make_start_page(labs: Sequence[LabProgress], course: Course, folder: Path) 
 def _read_title(page: Path) -> str:
     """Read the title of a page: its first line, or the name of the file if that line is empty."""
     cells = read_cells(page)
-    first_line = cell_source(cells[0]).partition("\n")[0] if cells else ""
+    first_line = get_cell_source(cells[0]).partition("\n")[0] if cells else ""
     return first_line.lstrip("# ") or page.stem
 
 
@@ -403,7 +403,7 @@ def read_cells(path: Path) -> list[dict]:
 
 def is_unanswered(cell: dict) -> bool:
     """Return True if the answer cell of a question still holds its placeholder."""
-    return "YOUR ANSWER HERE" in cell_source(cell)
+    return "YOUR ANSWER HERE" in get_cell_source(cell)
 
 
 def _has_passed(test_cell: dict) -> bool:

@@ -15,10 +15,10 @@ from autograder.values.case_records import (
     ComparisonRules,
     Value,
     copy_with_layout,
-    dtype_name,
-    memory_layout,
+    find_memory_layout,
+    name_dtype,
 )
-from autograder.values.structural_mistakes import STRUCTURAL, Difference
+from autograder.values.structural_mistakes import MISTAKES, Difference
 from autograder.values.tolerance import all_true, arrays_agree, elements_agree
 from autograder.values.value_types import (
     MAX_ANSWER_PARTS,
@@ -64,13 +64,13 @@ class ArrayType(ValueType):
             array = _tensor_to_array(result)
         if array.dtype == np.longdouble:
             array = array.astype(np.float64)
-        if dtype_name(array.dtype) not in DTYPES:
+        if name_dtype(array.dtype) not in DTYPES:
             return to_text_or_date_array(array, budget)
         budget.spend(f"ndarray of {array.size:,} values", numbers=array.size)
         return np.array(array, order="C", subok=False)
 
     def pack(self, value: np.ndarray, arrays: list[np.ndarray]) -> dict:
-        layout = memory_layout(value)
+        layout = find_memory_layout(value)
         if layout == "repeated":
             arrays.append(value[:1])
             return {layout: [len(arrays) - 1, len(value)]}
@@ -96,7 +96,7 @@ class ArrayType(ValueType):
         return np.broadcast_to(row, (count, *row.shape[1:]))
 
     def copy(self, value: np.ndarray) -> np.ndarray:
-        return copy_with_layout(value, memory_layout(value))
+        return copy_with_layout(value, find_memory_layout(value))
 
     def blank(self, value: np.ndarray) -> np.ndarray:
         return np.zeros_like(value)
@@ -106,7 +106,7 @@ class ArrayType(ValueType):
             return False
         if original.dtype != current.dtype or original.shape != current.shape:
             return False
-        if memory_layout(original) == memory_layout(current) == "repeated":
+        if find_memory_layout(original) == find_memory_layout(current) == "repeated":
             original, current = original[:1], current[:1]
         return original.tobytes() == current.tobytes()
 
@@ -226,7 +226,7 @@ class TextOrDateArrayType(ValueType):
 
     def is_unchanged(self, original: FlatTextArray, current: Any) -> bool:
         try:
-            return value_types.result_to_value(current, SizeBudget.for_argument()) == original
+            return value_types.convert_result(current, SizeBudget.for_argument()) == original
         except UnsupportedValue:
             return False
 
@@ -326,7 +326,7 @@ def _classify_number_difference(
     mistake, nearly_right = _classify_precision_mistake(expected, value)
     means = ""
     if mistake == "imprecise":
-        means = f"{STRUCTURAL['imprecise'][0][:-1]} ({_describe_error(expected, value)})."
+        means = f"{MISTAKES['imprecise'][0][:-1]} ({_describe_error(expected, value)})."
     return Difference("values", sentence, mistake, means=means, nearly_right=nearly_right)
 
 

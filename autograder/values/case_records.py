@@ -26,10 +26,10 @@ Tolerance = float | tuple[float, float]  # relative error, or (relative error, a
 _NAMES = {np.dtype(name): name for name in DTYPES}
 
 
-def dtype_name(dtype: np.dtype) -> str:
+def name_dtype(dtype: np.dtype) -> str:
     """Return `dtype.name`, for common dtypes from a table, which is faster.
 
-    >>> dtype_name(np.dtype("float32")), dtype_name(np.dtype(">f8")), dtype_name(np.dtype("U3"))
+    >>> name_dtype(np.dtype("float32")), name_dtype(np.dtype(">f8")), name_dtype(np.dtype("U3"))
     ('float32', 'float64', 'str96')
     """
     return _NAMES.get(dtype) or dtype.name
@@ -64,10 +64,10 @@ class Inputs:
             return f"`{self.argument_names[index]}`"
         return f"argument {index + 1}"
 
-    def then(self, *queries: Any) -> "Inputs":
+    def query(self, *queries: Any) -> "Inputs":
         """Return these inputs with queries added on the call's result, such as `result(2.0)`.
 
-        For example, `inputs(…).then(result(2.0))` also calls the returned function with 2.0. See
+        For example, `inputs(…).query(result(2.0))` also calls the returned function with 2.0. See
         `autograder.values.deferred_calls.result`.
         """
         return replace(self, result_queries=(*self.result_queries, *queries))
@@ -292,7 +292,7 @@ class ComparisonRules:
             raise ValueError(f"call is {self.call!r}; it can be {', '.join(CALLS)}")
 
 
-def memory_layout(array: np.ndarray) -> str:
+def find_memory_layout(array: np.ndarray) -> str:
     """Return how an array's numbers lie in memory: "C", "F", "strided" or "repeated".
 
     "repeated" means that all rows share the memory of the first row, as after `np.broadcast_to`.

@@ -17,7 +17,7 @@ from autograder.values.value_types import (
     UnsupportedValue,
     ValueType,
 )
-from autograder.values.wording import ResultWording, ordinal, with_article
+from autograder.values.wording import ResultWording, add_article, format_ordinal
 
 
 class SequenceType(ValueType):
@@ -30,7 +30,7 @@ class SequenceType(ValueType):
         return isinstance(value, (tuple, list))
 
     def convert(self, result: Any, budget: SizeBudget, depth: int) -> Value:
-        parts = [value_types.result_to_value(part, budget, depth + 1) for part in result]
+        parts = [value_types.convert_result(part, budget, depth + 1) for part in result]
         return parts if isinstance(result, list) else tuple(parts)
 
     def pack(self, value: Value, arrays: list[np.ndarray]) -> dict:
@@ -75,7 +75,7 @@ class SequenceType(ValueType):
         values = format_count(len(expected), "value")
         owner = f"its {values}" if wording.place else f"the {values} that you return"
         for i, (expected_part, part) in enumerate(zip(expected, value, strict=True)):
-            part_wording = wording.for_part(f"In the {ordinal(i + 1)} of {owner}: ")
+            part_wording = wording.for_part(f"In the {format_ordinal(i + 1)} of {owner}: ")
             difference = value_types.find_difference(expected_part, part, rules, part_wording)
             if difference:
                 return replace(difference, path=(i, *difference.path))
@@ -91,7 +91,7 @@ class SequenceType(ValueType):
         return Difference("shape", wording.complete(sentence), mistake)
 
     def describe(self, value: Value) -> str:
-        return f"{with_article(type(value).__name__)} of {format_count(len(value), 'value')}"
+        return f"{add_article(type(value).__name__)} of {format_count(len(value), 'value')}"
 
     def short_repr(self, value: Value) -> str:
         parts = ", ".join(map(value_types.short_repr, value))
@@ -129,8 +129,8 @@ class MappingType(ValueType):
     def convert(self, result: Any, budget: SizeBudget, depth: int) -> dict:
         entries = []
         for key, part in result.items():
-            key = value_types.result_to_value(key, budget, depth + 1)
-            entries.append((key, value_types.result_to_value(part, budget, depth + 1)))
+            key = value_types.convert_result(key, budget, depth + 1)
+            entries.append((key, value_types.convert_result(part, budget, depth + 1)))
         try:
             if value_types.have_too_many_hash_collisions(key for key, _ in entries):
                 raise UnsupportedValue("dict with very many keys of one hash")
@@ -214,7 +214,7 @@ class SetType(ValueType):
         return isinstance(value, (set, frozenset))
 
     def convert(self, result: Any, budget: SizeBudget, depth: int) -> set:
-        members = [value_types.result_to_value(part, budget, depth + 1) for part in result]
+        members = [value_types.convert_result(part, budget, depth + 1) for part in result]
         if value_types.have_too_many_hash_collisions(members):
             raise UnsupportedValue("set with very many members of one hash")
         return set(members)

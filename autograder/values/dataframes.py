@@ -18,7 +18,7 @@ from autograder.core.errors import format_count, join_words, truncate
 from autograder.values.case_records import DTYPES, ComparisonRules
 from autograder.values.structural_mistakes import Difference
 from autograder.values.table_cells import (
-    SCALARS,
+    SCALAR_DESCRIPTIONS,
     CellValue,
     InvalidCell,
     cell_from_object,
@@ -456,7 +456,7 @@ def _labels_from_plain(plain: Any) -> Labels:
 def _check_name(name: Any) -> Label:
     if isinstance(name, tuple):
         return tuple(map(_check_name, name))
-    if name is not None and type(name) not in SCALARS:
+    if name is not None and type(name) not in SCALAR_DESCRIPTIONS:
         raise InvalidTable(f"a name that is a {type(name).__name__}")
     return name
 
@@ -489,17 +489,17 @@ def _column_to_series(column: Column, index: Any = None) -> Any:
         return series.astype(column.dtype)
     if column.dtype.startswith("category"):
         dtype = column.dtype.removeprefix("category[").removesuffix(", ordered").removesuffix("]")
-        categories = pd.Index(_objects(column.levels or ()), dtype=dtype, tupleize_cols=False)
+        categories = pd.Index(_to_objects(column.levels or ()), dtype=dtype, tupleize_cols=False)
         is_ordered = column.dtype.endswith("ordered")
         categorical = pd.Categorical.from_codes(column.values, categories, is_ordered)
         return pd.Series(categorical, index=index)
-    cells = _objects(column.cells)
+    cells = _to_objects(column.cells)
     has_nan = column.dtype in ("object", "str") or column.dtype.startswith("interval")
     cells[column.values < 0] = np.nan if has_nan else pd.NA
     return pd.Series(cells, dtype=column.dtype, index=index)
 
 
-def _objects(cells: Any) -> np.ndarray:
+def _to_objects(cells: Any) -> np.ndarray:
     """Return the contents of cells as pandas has them, in an array of objects."""
     objects = np.empty(len(cells), object)
     for i, cell in enumerate(cells):

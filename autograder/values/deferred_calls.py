@@ -2,9 +2,9 @@
 
 Course authors use it.
 
-For example, `made(iter, [1, 2])` is an argument that is an iterator, and `result.balance` asks for
-an attribute of what the student's function returns. Both become a `DeferredCall`, which is plain
-data: the name of a function and its arguments.
+For example, `defer_call(iter, [1, 2])` is an argument that is an iterator, and `result.balance` asks
+for an attribute of what the student's function returns. Both become a `DeferredCall`, which is
+plain data: the name of a function and its arguments.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,7 +16,7 @@ from autograder.values.case_records import DeferredCall, Value
 CALL, ATTRIBUTE, ITEM = "operator:call", "builtins:getattr", "operator:getitem"
 
 
-class Recorder:
+class ResultPlaceholder:
     """Placeholder for a student's result: it records calls, attributes and items for later.
 
     >>> result.scaled(2.0)[0]._autograder_call.function
@@ -28,41 +28,41 @@ class Recorder:
     def __init__(self, call: DeferredCall) -> None:
         self._autograder_call = call
 
-    def __call__(self, *args: Value, **kwargs: Value) -> "Recorder":
-        return Recorder(DeferredCall(CALL, (self, *args), kwargs))
+    def __call__(self, *args: Value, **kwargs: Value) -> "ResultPlaceholder":
+        return ResultPlaceholder(DeferredCall(CALL, (self, *args), kwargs))
 
-    def __getattr__(self, name: str) -> "Recorder":
+    def __getattr__(self, name: str) -> "ResultPlaceholder":
         if name.startswith("__"):  # Python's own look-ups, such as how to copy the object
             raise AttributeError(name)
-        return Recorder(DeferredCall(ATTRIBUTE, (self, name)))
+        return ResultPlaceholder(DeferredCall(ATTRIBUTE, (self, name)))
 
-    def __getitem__(self, key: Value) -> "Recorder":
-        return Recorder(DeferredCall(ITEM, (self, key)))
-
-
-result = Recorder(DeferredCall(""))
+    def __getitem__(self, key: Value) -> "ResultPlaceholder":
+        return ResultPlaceholder(DeferredCall(ITEM, (self, key)))
 
 
-def made(function: Callable, *args: Value, **kwargs: Value) -> Recorder:
+result = ResultPlaceholder(DeferredCall(""))
+
+
+def defer_call(function: Callable, *args: Value, **kwargs: Value) -> ResultPlaceholder:
     """Record a call, made only later, whose result is an argument of the student's function.
 
     The function must be in the course's library or in another module that students have. In a query
     of a result, `result` may be one of the arguments.
 
-    >>> made(iter, [1, 2])._autograder_call.args
+    >>> defer_call(iter, [1, 2])._autograder_call.args
     ([1, 2],)
     """
-    return Recorder(DeferredCall(function, args, kwargs))
+    return ResultPlaceholder(DeferredCall(function, args, kwargs))
 
 
 def first(items: Any, count: int) -> Any:
     """Return the first `count` items of a generator, or of another iterable, as a list.
 
-    >>> first(iter("abc"), 2), isinstance(first(result, 2), Recorder)
+    >>> first(iter("abc"), 2), isinstance(first(result, 2), ResultPlaceholder)
     (['a', 'b'], True)
     """
-    if isinstance(items, Recorder):
-        return made(first, items, count)
+    if isinstance(items, ResultPlaceholder):
+        return defer_call(first, items, count)
     iterable: Iterable = items
     return list(islice(iterable, count))
 

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from autograder.values import value_types
-from autograder.values.case_records import DTYPES, Answer, Inputs, dtype_name
+from autograder.values.case_records import DTYPES, Answer, Inputs, name_dtype
 from autograder.values.value_types import (
     MAX_ANSWER_CHARACTERS,
     MAX_ANSWER_NUMBERS,
@@ -62,7 +62,7 @@ def encode(header: dict, arrays: Sequence[np.ndarray] = ()) -> bytes:
     (2, 3)
     """
     native = [_to_native(array) for array in arrays]
-    layouts = [[dtype_name(array.dtype), list(array.shape)] for array in native]
+    layouts = [[name_dtype(array.dtype), list(array.shape)] for array in native]
     try:
         text = _to_json({**header, "arrays": layouts})
     except (TypeError, ValueError, RecursionError) as error:
@@ -74,7 +74,7 @@ def encode(header: dict, arrays: Sequence[np.ndarray] = ()) -> bytes:
 
 
 def _to_native(array: np.ndarray) -> np.ndarray:
-    if dtype_name(array.dtype) not in DTYPES:
+    if name_dtype(array.dtype) not in DTYPES:
         raise EncodingError(f"an array of {array.dtype.name} cannot be encoded")
     if not array.dtype.isnative:
         return array.astype(array.dtype.newbyteorder("="))

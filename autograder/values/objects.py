@@ -22,7 +22,7 @@ from autograder.values.value_types import (
     UnsupportedValue,
     ValueType,
 )
-from autograder.values.wording import ResultWording, with_article
+from autograder.values.wording import ResultWording, add_article
 
 
 class TableType(ValueType):
@@ -98,7 +98,7 @@ class DrawingType(ValueType):
         return isinstance(value, Drawing)
 
     def convert(self, result: Drawing, budget: SizeBudget, depth: int) -> Drawing:
-        return Drawing.from_plain(value_types.result_to_value(result.plots, budget, depth + 1))
+        return Drawing.from_plain(value_types.convert_result(result.plots, budget, depth + 1))
 
     def pack(self, value: Drawing, arrays: list[np.ndarray]) -> dict:
         return {"drawing": value_types.pack_value(value.plots, arrays)}
@@ -151,7 +151,7 @@ class ExpectedErrorType(ValueType):
         return ExpectedError(name, part)
 
     def describe(self, value: ExpectedError) -> str:
-        return with_article(value.type)
+        return add_article(value.type)
 
 
 class FunctionOrCallType(ValueType):

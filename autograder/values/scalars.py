@@ -8,7 +8,7 @@ import numpy as np
 
 from autograder.core.errors import truncate
 from autograder.values import value_types
-from autograder.values.case_records import DTYPES, ComparisonRules, Value, dtype_name
+from autograder.values.case_records import DTYPES, ComparisonRules, Value, name_dtype
 from autograder.values.structural_mistakes import Difference
 from autograder.values.tolerance import numbers_agree
 from autograder.values.value_types import (
@@ -26,7 +26,7 @@ MAX_INTEGER_BITS = 1000  # of a whole number; a float can still approximate it
 _MAX_DATE_CHARACTERS = 40
 _MAX_FLOAT_CHARACTERS = 39
 
-_FLOATS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
+_SPECIAL_FLOATS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
 _DESCRIPTIONS = {
     bool: "True or False",
     int: "a whole number (int)",
@@ -52,7 +52,7 @@ class ScalarType(ValueType):
 
     def accepts(self, result: Any) -> bool:
         if isinstance(result, np.generic):
-            return dtype_name(result.dtype) in DTYPES or isinstance(result, np.complexfloating)
+            return name_dtype(result.dtype) in DTYPES or isinstance(result, np.complexfloating)
         return self.matches(result)
 
     def convert(self, result: Any, budget: SizeBudget, depth: int) -> Value:
@@ -93,7 +93,7 @@ class ScalarType(ValueType):
             return data
         try:
             if name == "float":
-                return _FLOATS[data]
+                return _SPECIAL_FLOATS[data]
             is_short = name == "integer" and len(data) <= MAX_INTEGER_BITS // 4 + 3
             if is_short and _HEX_INTEGER.fullmatch(data):  # int() takes blanks and underscores, too
                 return int(data, 16)

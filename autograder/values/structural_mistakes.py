@@ -15,11 +15,11 @@ class Difference:
     observation : str
         Sentence that describes the difference.
     mistake : str or None
-        Key of `STRUCTURAL`, if the difference shows one of the mistakes common to all exercises.
+        Key of `MISTAKES`, if the difference shows one of the mistakes common to all exercises.
     path : tuple of int and str
         Position of the difference in a result that is a tuple, list or mapping.
     means : str
-        Explanation with the sizes and names of this case; "" to use that of `STRUCTURAL`.
+        Explanation with the sizes and names of this case; "" to use that of `MISTAKES`.
     nearly_right : bool
         True if the numbers are off by so little that lost digits may be all that is wrong.
     needs_hint : bool
@@ -35,10 +35,10 @@ class Difference:
     needs_hint: bool = True
 
 
-NOT_WRITTEN = "This exercise is not written yet."
+NOT_WRITTEN_MESSAGE = "This exercise is not written yet."
 
 # Mistakes that can occur in any exercise: for each name, an explanation and a hint for the student.
-STRUCTURAL = {
+MISTAKES = {
     "not-written-yet": (
         "",
         "Replace the line `raise NotImplementedError()` with your code, run that cell, then this one.",

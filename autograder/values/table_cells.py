@@ -21,7 +21,7 @@ CellValue = Any
 MAX_CELL_DEPTH = 5  # levels of nested lists in a cell
 MAX_OBJECT_CHARACTERS = 200
 
-SCALARS = {
+SCALAR_DESCRIPTIONS = {
     bool: "booleans",
     int: "whole numbers",
     float: "numbers",
@@ -29,7 +29,7 @@ SCALARS = {
     str: "texts",
 }
 # What students read about the objects that a cell may hold, by the name of their class.
-_OBJECTS = {
+_OBJECT_DESCRIPTIONS = {
     "Timestamp": "date objects",
     "datetime": "date objects",
     "date": "date objects",
@@ -77,7 +77,11 @@ class ObjectCell:
         return self.text
 
     def __post_init__(self) -> None:
-        if self.kind not in _OBJECTS or type(self.text) is not str or type(self.detail) is not str:
+        if (
+            self.kind not in _OBJECT_DESCRIPTIONS
+            or type(self.text) is not str
+            or type(self.detail) is not str
+        ):
             raise InvalidCell(str(self.kind)[:MAX_OBJECT_CHARACTERS])
         if len(self.text) + len(self.detail) > MAX_OBJECT_CHARACTERS:
             raise InvalidCell(self.kind)
@@ -128,10 +132,10 @@ def cell_from_object(cell: Any, depth: int = 0) -> CellValue:
         if any(isinstance(item, complex) for item in items):
             raise InvalidCell("list of complex numbers")
         return ListCell(items) if type(cell) is list else tuple(items)
-    for scalar_type in SCALARS:
+    for scalar_type in SCALAR_DESCRIPTIONS:
         if isinstance(cell, scalar_type):
             return scalar_type(cell)
-    if type(cell).__name__ in _OBJECTS:
+    if type(cell).__name__ in _OBJECT_DESCRIPTIONS:
         return _object_cell(cell)
     raise InvalidCell(type(cell).__name__)
 
@@ -181,7 +185,7 @@ def _to_json(cell: CellValue) -> Any:
 
 def cell_from_plain(plain: Any) -> CellValue:
     """Return the cell of the data of `cell_to_plain`; raise InvalidCell for any other data."""
-    if plain is None or type(plain) in SCALARS:
+    if plain is None or type(plain) in SCALAR_DESCRIPTIONS:
         return plain
     if type(plain) is not dict or list(plain) != ["json"] or type(plain["json"]) is not str:
         raise InvalidCell("cell of another kind")
@@ -192,7 +196,7 @@ def cell_from_plain(plain: Any) -> CellValue:
 
 
 def _from_json(data: Any, depth: int = 0) -> CellValue:
-    if data is None or type(data) in SCALARS:
+    if data is None or type(data) in SCALAR_DESCRIPTIONS:
         return data
     if type(data) is not dict or len(data) != 1 or depth > MAX_CELL_DEPTH:
         raise InvalidCell("cell of another kind")
@@ -211,7 +215,7 @@ def is_cell(cell: Any) -> bool:
     """Return True if this is the content of a cell as plain data."""
     if isinstance(cell, tuple):
         return all(map(is_cell, cell))
-    return cell is None or isinstance(cell, ObjectCell) or type(cell) in SCALARS
+    return cell is None or isinstance(cell, ObjectCell) or type(cell) in SCALAR_DESCRIPTIONS
 
 
 def describe_content(cell: CellValue) -> str:
@@ -219,8 +223,8 @@ def describe_content(cell: CellValue) -> str:
     if isinstance(cell, tuple):
         return "lists"
     if isinstance(cell, ObjectCell):
-        return _OBJECTS[cell.kind]
-    return SCALARS[type(cell)]
+        return _OBJECT_DESCRIPTIONS[cell.kind]
+    return SCALAR_DESCRIPTIONS[type(cell)]
 
 
 def measure_cell(cell: CellValue) -> int:

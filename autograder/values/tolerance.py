@@ -5,8 +5,8 @@ import numpy as np
 from autograder.values.case_records import ComparisonRules, Tolerance
 
 # Smallest sensible tolerances for numbers of type float16 and float32: relative and absolute error.
-_FLOAT16 = (2e-2, 2e-3)
-_FLOAT32 = (2e-4, 2e-6)
+_FLOAT16_TOLERANCE = (2e-2, 2e-3)
+_FLOAT32_TOLERANCE = (2e-4, 2e-6)
 
 
 def effective_tolerance(tolerance: Tolerance, *arrays: np.ndarray) -> tuple[float, float]:
@@ -14,9 +14,9 @@ def effective_tolerance(tolerance: Tolerance, *arrays: np.ndarray) -> tuple[floa
     codes = {array.dtype.char for array in arrays}
     minimum = None
     if "e" in codes:
-        minimum = _FLOAT16
+        minimum = _FLOAT16_TOLERANCE
     elif "f" in codes:
-        minimum = _FLOAT32
+        minimum = _FLOAT32_TOLERANCE
     if isinstance(tolerance, tuple):
         relative, absolute = minimum or (0.0, 0.0)
         return max(relative, tolerance[0]), max(absolute, tolerance[1])

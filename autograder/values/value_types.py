@@ -23,12 +23,12 @@ from autograder.values.case_records import (
     DeferredCall,
     Inputs,
     Value,
-    dtype_name,
+    name_dtype,
 )
 from autograder.values.dataframes import is_pandas
-from autograder.values.deferred_calls import Recorder
+from autograder.values.deferred_calls import ResultPlaceholder
 from autograder.values.structural_mistakes import Difference
-from autograder.values.wording import PLAIN_WORDING, ResultWording, with_article
+from autograder.values.wording import PLAIN_WORDING, ResultWording, add_article
 
 MAX_ANSWER_NUMBERS = 1_000_000  # of one answer; no case needs more than a few thousand
 MAX_ARGUMENT_CELLS = 20_000_000  # table cells, or characters of text, in an argument
@@ -198,14 +198,14 @@ class ValueType:
 
     def describe(self, value: Value) -> str:
         """Describe the type of a value: "a NumPy array of shape (2, 3)"."""
-        return with_article(type(value).__name__)
+        return add_article(type(value).__name__)
 
     def short_repr(self, value: Value) -> str:
         """Return a value as a short text for messages, such as "(4, 3)" for an array."""
         return truncate(repr(value), 60)
 
 
-def type_of(value: Value) -> ValueType:
+def get_value_type(value: Value) -> ValueType:
     """Return the object that handles a value's type; raise EncodingError if no type fits."""
     value_type = _TYPE_BY_CLASS.get(type(value))
     if value_type is not None:
@@ -216,7 +216,7 @@ def type_of(value: Value) -> ValueType:
     raise EncodingError(f"a {type(value).__name__} is no value")
 
 
-def result_to_value(result: Any, budget: SizeBudget, depth: int = 0) -> Value:
+def convert_result(result: Any, budget: SizeBudget, depth: int = 0) -> Value:
     """Convert a function's result to plain data (a value); raise UnsupportedValue if that fails."""
     description = f"{type(result).__name__} of too many parts"
     if depth > MAX_DEPTH:
@@ -237,7 +237,7 @@ def pack_value(value: Value, arrays: list[np.ndarray]) -> dict:
     >>> pack_value((1, "a"), [])
     {'tuple': [{'value': 1}, {'value': 'a'}]}
     """
-    return type_of(value).pack(value, arrays)
+    return get_value_type(value).pack(value, arrays)
 
 
 def have_too_many_hash_collisions(keys: Iterable[Value]) -> bool:
@@ -267,7 +267,7 @@ def map_arrays(value: Value, function: Callable[[np.ndarray], Value]) -> Value:
     """Return a copy of a value with `function` applied to each array in it."""
     if isinstance(value, np.ndarray):
         return function(value)
-    return type_of(value).map_parts(value, partial(map_arrays, function=function))
+    return get_value_type(value).map_parts(value, partial(map_arrays, function=function))
 
 
 def copy_value(value: Value) -> Value:
@@ -275,7 +275,7 @@ def copy_value(value: Value) -> Value:
 
     Arrays keep their memory layout. Tables become DataFrames or Series. Deferred calls are made.
     """
-    return type_of(value).copy(value)
+    return get_value_type(value).copy(value)
 
 
 def map_inputs(inputs: Inputs, function: Callable[[Value], Value]) -> Inputs:
@@ -296,19 +296,19 @@ def copy_inputs(inputs: Inputs) -> Inputs:
     return Inputs(tuple(map(copy_value, inputs.args)), kwargs, inputs.memory)
 
 
-def argument_to_value(argument: Any) -> Value:
+def convert_argument(argument: Any) -> Value:
     """Convert an argument in a test case, as the course's author wrote it, to plain data.
 
     A pandas table becomes a `DataTable`. A function becomes a `DeferredCall` with its name.
     """
     if type(argument) in (bool, int, float, str):
         return argument
-    if type(argument) is np.ndarray and dtype_name(argument.dtype) in DTYPES:
+    if type(argument) is np.ndarray and name_dtype(argument.dtype) in DTYPES:
         return argument
     if is_pandas(argument):
-        return result_to_value(argument, SizeBudget.for_argument())
-    if isinstance(argument, Recorder):
-        return argument_to_value(argument._autograder_call)
+        return convert_result(argument, SizeBudget.for_argument())
+    if isinstance(argument, ResultPlaceholder):
+        return convert_argument(argument._autograder_call)
     if callable(argument) and not any(value_type.matches(argument) for value_type in VALUE_TYPES):
         return DeferredCall(importable_name(argument))
     if isinstance(argument, DeferredCall) and callable(argument.function):
@@ -316,17 +316,17 @@ def argument_to_value(argument: Any) -> Value:
     if isinstance(argument, (np.datetime64, np.timedelta64)):
         name = type(argument).__name__
         raise EncodingError(f"a {name} is no value by itself: give Python's own, or an array")
-    if isinstance(argument, np.ndarray) and dtype_name(argument.dtype) not in DTYPES:
-        return result_to_value(argument, SizeBudget.for_argument())
-    return type_of(argument).map_parts(argument, argument_to_value)
+    if isinstance(argument, np.ndarray) and name_dtype(argument.dtype) not in DTYPES:
+        return convert_result(argument, SizeBudget.for_argument())
+    return get_value_type(argument).map_parts(argument, convert_argument)
 
 
 def blank_like(value: Value) -> Value:
     """Return a value of the same type and shape without its contents: zeros, for example."""
-    return type_of(value).blank(value)
+    return get_value_type(value).blank(value)
 
 
-def arrays_in(value: Value) -> list[np.ndarray]:
+def find_arrays(value: Value) -> list[np.ndarray]:
     """Return all the arrays in a value."""
     arrays: list[np.ndarray] = []
     map_arrays(value, arrays.append)
@@ -335,19 +335,19 @@ def arrays_in(value: Value) -> list[np.ndarray]:
 
 def is_unchanged(original: Value, current: Any) -> bool:
     """Return True if an argument has still its original value after the call of a function."""
-    return type_of(original).is_unchanged(original, current)
+    return get_value_type(original).is_unchanged(original, current)
 
 
 def values_agree(first: Value, second: Value, rules: ComparisonRules) -> bool:
     """Return True if two values agree to tolerance."""
-    return type_of(first).agrees(first, second, rules)
+    return get_value_type(first).agrees(first, second, rules)
 
 
 def find_difference(
     expected: Value, value: Value, rules: ComparisonRules, wording: ResultWording = PLAIN_WORDING
 ) -> Difference | None:
     """Return the first difference of a value from the expected one; None if they agree."""
-    value_type = type_of(expected)
+    value_type = get_value_type(expected)
     if not value_type.is_comparable(expected, value):
         return type_difference(expected, value, rules, wording)
     return value_type.find_difference(expected, value, rules, wording)
@@ -355,12 +355,12 @@ def find_difference(
 
 def describe_value(value: Value) -> str:
     """Describe the type of a value: "a NumPy array of shape (2, 3)"."""
-    return type_of(value).describe(value)
+    return get_value_type(value).describe(value)
 
 
 def short_repr(value: Value) -> str:
     """Return a value as a short text for messages, such as "(4, 3)" for an array."""
-    return type_of(value).short_repr(value)
+    return get_value_type(value).short_repr(value)
 
 
 def type_difference(
@@ -379,7 +379,7 @@ def type_difference(
         mistake = "returns-a-tuple"
     value_words = describe_value(value)
     if isinstance(value, (list, tuple)):  # name the type only, not the number of parts
-        value_words = with_article(type(value).__name__)
+        value_words = add_article(type(value).__name__)
     sentence = f"{wording.lead_in} {value_words}; expected {expected_words}."
     return Difference("type", wording.complete(sentence), mistake)
 
@@ -446,7 +446,7 @@ def importable_name(function: Any) -> str:
     except (ImportError, AttributeError, ValueError):
         pass
     raise EncodingError(
-        f"{name or with_article(type(function).__name__)} is not found by its name in the course's "
+        f"{name or add_article(type(function).__name__)} is not found by its name in the course's "
         "library, nor in what else students have: define it at the top of a module of the library"
     )
 

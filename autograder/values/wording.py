@@ -28,12 +28,12 @@ def format_megabytes(size: float) -> str:
     return f"{size / 1e6:.1f} MB"
 
 
-def with_article(noun: str) -> str:
+def add_article(noun: str) -> str:
     """Return a noun with its indefinite article.
 
-    >>> with_article("int"), with_article("float64"), with_article("ndarray of object")
+    >>> add_article("int"), add_article("float64"), add_article("ndarray of object")
     ('an int', 'a float64', 'an ndarray of object')
-    >>> with_article("uint8")
+    >>> add_article("uint8")
     'a uint8'
     """
     spoken = noun.lower()
@@ -55,7 +55,7 @@ def format_differently(first: float, second: float) -> tuple[str, str]:
     return texts
 
 
-def ordinal(number: int) -> str:
+def format_ordinal(number: int) -> str:
     """Return the word for a position: "first" … "ninth", then "10th", "11th" …"""
     words = "first second third fourth fifth sixth seventh eighth ninth".split()
     return words[number - 1] if number <= len(words) else f"{number}th"
@@ -65,7 +65,7 @@ def describe_axis(axis: int) -> str:
     """Return words for an axis that is counted from the end: -2 is "the second-to-last axis"."""
     if axis == -1:
         return "the last axis"
-    return f"the {ordinal(-axis)}-to-last axis"
+    return f"the {format_ordinal(-axis)}-to-last axis"
 
 
 def format_index(index: tuple[int, ...]) -> str:

@@ -305,59 +305,59 @@ def first_word_only(encoder_states, decoder_state, layer_1, layer_2):
     return alignment.reference(encoder_states, decoder_state, layer_1, layer_2)[:1]
 
 
-@alignment.both(no_tanh, decoder_first)
+@alignment.combined_misconception(no_tanh, decoder_first)
 @with_layers
 def no_tanh_and_decoder_first(encoder_states, decoder_state, layer_1, layer_2):
     return joined(encoder_states, decoder_state)[:, _halves_exchanged(encoder_states)] @ layer_1 @ layer_2
 
 
-@alignment.both(relu_for_tanh, decoder_first)
+@alignment.combined_misconception(relu_for_tanh, decoder_first)
 @with_layers
 def relu_and_decoder_first(encoder_states, decoder_state, layer_1, layer_2):
     inputs = joined(encoder_states, decoder_state)[:, _halves_exchanged(encoder_states)]
     return np.maximum(inputs @ layer_1, 0) @ layer_2
 
 
-@alignment.both(no_tanh, a_row_of_scores)
+@alignment.combined_misconception(no_tanh, a_row_of_scores)
 @with_layers
 def no_tanh_in_a_row(encoder_states, decoder_state, layer_1, layer_2):
     return (joined(encoder_states, decoder_state) @ layer_1 @ layer_2).T
 
 
-@alignment.both(tanh_too_early, decoder_first)
+@alignment.combined_misconception(tanh_too_early, decoder_first)
 @with_layers
 def tanh_too_early_and_decoder_first(encoder_states, decoder_state, layer_1, layer_2):
     inputs = joined(encoder_states, decoder_state)[:, _halves_exchanged(encoder_states)]
     return np.tanh(inputs) @ layer_1 @ layer_2
 
 
-@alignment.both(tanh_at_the_end, decoder_first)
+@alignment.combined_misconception(tanh_at_the_end, decoder_first)
 @with_layers
 def tanh_at_the_end_and_decoder_first(encoder_states, decoder_state, layer_1, layer_2):
     inputs = joined(encoder_states, decoder_state)[:, _halves_exchanged(encoder_states)]
     return np.tanh(inputs @ layer_1 @ layer_2)
 
 
-@alignment.both(sigmoid_for_tanh, decoder_first)
+@alignment.combined_misconception(sigmoid_for_tanh, decoder_first)
 @with_layers
 def sigmoid_and_decoder_first(encoder_states, decoder_state, layer_1, layer_2):
     inputs = joined(encoder_states, decoder_state)[:, _halves_exchanged(encoder_states)]
     return 1 / (1 + np.exp(-inputs @ layer_1)) @ layer_2
 
 
-@alignment.both(no_tanh, no_decoder_state)
+@alignment.combined_misconception(no_tanh, no_decoder_state)
 @with_layers
 def no_tanh_and_no_decoder_state(encoder_states, decoder_state, layer_1, layer_2):
     return encoder_states @ layer_1[: encoder_states.shape[1]] @ layer_2
 
 
-@alignment.both(no_tanh, weights_for_scores)
+@alignment.combined_misconception(no_tanh, weights_for_scores)
 @with_layers
 def weights_without_tanh(encoder_states, decoder_state, layer_1, layer_2):
     return alignment.solution.softmax(no_tanh(encoder_states, decoder_state, layer_1, layer_2))
 
 
-@alignment.both(no_tanh, encoder_twice)
+@alignment.combined_misconception(no_tanh, encoder_twice)
 @with_layers
 def no_tanh_of_the_encoder_twice(encoder_states, decoder_state, layer_1, layer_2):
     return np.hstack([encoder_states, encoder_states]) @ layer_1 @ layer_2

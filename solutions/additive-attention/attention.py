@@ -319,14 +319,14 @@ def weights_along_the_wrong_axis(encoder_states, decoder_state, layer_1, layer_2
     return (weights_of(encoder_states, decoder_state, layer_1, layer_2)[:, 0] * encoder_states).sum(axis=0)
 
 
-@attention.both(scores_for_weights, sums_over_the_wrong_axis)
+@attention.combined_misconception(scores_for_weights, sums_over_the_wrong_axis)
 @with_layers
 def scores_over_the_wrong_axis(encoder_states, decoder_state, layer_1, layer_2):
     scores = alignment.reference(encoder_states, decoder_state, layer_1, layer_2)
     return np.sum(encoder_states * scores, axis=1)
 
 
-@attention.both(scores_for_weights, mean_for_sum)
+@attention.combined_misconception(scores_for_weights, mean_for_sum)
 @with_layers
 def mean_with_scores(encoder_states, decoder_state, layer_1, layer_2):
     scores = alignment.reference(encoder_states, decoder_state, layer_1, layer_2)
@@ -343,20 +343,20 @@ def decoder_state_with_weights_of_one(encoder_states, decoder_state, layer_1, la
     return len(encoder_states) * decoder_state[0]
 
 
-@attention.both(softmax_over_the_wrong_axis, sums_over_the_wrong_axis)
+@attention.combined_misconception(softmax_over_the_wrong_axis, sums_over_the_wrong_axis)
 @with_layers
 def weights_of_one_over_the_wrong_axis(encoder_states, decoder_state, layer_1, layer_2):
     return encoder_states.sum(axis=1)
 
 
-@attention.both(not_normalised, sums_over_the_wrong_axis)
+@attention.combined_misconception(not_normalised, sums_over_the_wrong_axis)
 @with_layers
 def exponentials_over_the_wrong_axis(encoder_states, decoder_state, layer_1, layer_2):
     scores = alignment.reference(encoder_states, decoder_state, layer_1, layer_2)
     return np.sum(encoder_states * np.exp(scores), axis=1)
 
 
-@attention.both(not_normalised, mean_for_sum)
+@attention.combined_misconception(not_normalised, mean_for_sum)
 @with_layers
 def mean_with_exponentials(encoder_states, decoder_state, layer_1, layer_2):
     scores = alignment.reference(encoder_states, decoder_state, layer_1, layer_2)
@@ -375,7 +375,7 @@ def decoder_state_times_the_scores(encoder_states, decoder_state, layer_1, layer
     )
 
 
-@attention.both(scaled_scores, sums_over_the_wrong_axis)
+@attention.combined_misconception(scaled_scores, sums_over_the_wrong_axis)
 @with_layers
 def scaled_over_the_wrong_axis(encoder_states, decoder_state, layer_1, layer_2):
     scores = alignment.reference(encoder_states, decoder_state, layer_1, layer_2)
@@ -383,7 +383,7 @@ def scaled_over_the_wrong_axis(encoder_states, decoder_state, layer_1, layer_2):
     return np.sum(encoder_states * attention.solution.softmax(scores), axis=1)
 
 
-@attention.both(scaled_scores, mean_for_sum)
+@attention.combined_misconception(scaled_scores, mean_for_sum)
 @with_layers
 def mean_with_scaled_scores(encoder_states, decoder_state, layer_1, layer_2):
     return scaled_scores(encoder_states, decoder_state, layer_1, layer_2) / np.float32(len(encoder_states))

@@ -167,7 +167,7 @@ def returns_a_list(size):
     return [[column <= row for column in range(size)] for row in range(size)]
 
 
-@causal_mask.both(one_ahead, inverted_causal)
+@causal_mask.combined_misconception(one_ahead, inverted_causal)
 def one_ahead_inverted(size):
     return np.triu(np.ones((size, size), dtype=bool), k=2)
 

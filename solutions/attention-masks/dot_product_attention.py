@@ -476,87 +476,87 @@ def always_causal(query, key, value, mask=None, scale=True):
     return masked_softmax.reference(scores) @ value
 
 
-@dot_product_attention.both(never_scales, ignores_the_mask)
+@dot_product_attention.combined_misconception(never_scales, ignores_the_mask)
 def neither_scale_nor_mask(query, key, value, mask=None, scale=True):
     return dot_product_attention.reference(query, key, value, None, False)
 
 
-@dot_product_attention.both(never_scales, inverted_mask)
+@dot_product_attention.combined_misconception(never_scales, inverted_mask)
 def unscaled_and_inverted(query, key, value, mask=None, scale=True):
     return inverted_mask(query, key, value, mask, False)
 
 
-@dot_product_attention.both(always_scales, ignores_the_mask)
+@dot_product_attention.combined_misconception(always_scales, ignores_the_mask)
 def always_scaled_never_masked(query, key, value, mask=None, scale=True):
     return dot_product_attention.reference(query, key, value, None, True)
 
 
-@dot_product_attention.both(always_scales, inverted_mask)
+@dot_product_attention.combined_misconception(always_scales, inverted_mask)
 def always_scaled_and_inverted(query, key, value, mask=None, scale=True):
     return inverted_mask(query, key, value, mask, True)
 
 
-@dot_product_attention.both(never_scales, mask_after_softmax)
+@dot_product_attention.combined_misconception(never_scales, mask_after_softmax)
 def unscaled_and_masked_afterwards(query, key, value, mask=None, scale=True):
     return mask_after_softmax(query, key, value, mask, False)
 
 
-@dot_product_attention.both(never_scales, mask_by_multiplication)
+@dot_product_attention.combined_misconception(never_scales, mask_by_multiplication)
 def unscaled_and_multiplied(query, key, value, mask=None, scale=True):
     return mask_by_multiplication(query, key, value, mask, False)
 
 
-@dot_product_attention.both(never_scales, softmax_over_queries)
+@dot_product_attention.combined_misconception(never_scales, softmax_over_queries)
 def unscaled_over_queries(query, key, value, mask=None, scale=True):
     return softmax_over_queries(query, key, value, mask, False)
 
 
-@dot_product_attention.both(divides_by_d, ignores_the_mask)
+@dot_product_attention.combined_misconception(divides_by_d, ignores_the_mask)
 def d_and_no_mask(query, key, value, mask=None, scale=True):
     return divides_by_d(query, key, value, None, scale)
 
 
-@dot_product_attention.both(divides_by_d, inverted_mask)
+@dot_product_attention.combined_misconception(divides_by_d, inverted_mask)
 def d_and_inverted(query, key, value, mask=None, scale=True):
     return inverted_mask(query / key.shape[-1] if scale else query, key, value, mask, False)
 
 
-@dot_product_attention.both(divides_by_d, mask_after_softmax)
+@dot_product_attention.combined_misconception(divides_by_d, mask_after_softmax)
 def d_and_masked_afterwards(query, key, value, mask=None, scale=True):
     return mask_after_softmax(query / key.shape[-1] if scale else query, key, value, mask, False)
 
 
-@dot_product_attention.both(divides_by_d, softmax_over_queries)
+@dot_product_attention.combined_misconception(divides_by_d, softmax_over_queries)
 def d_over_queries(query, key, value, mask=None, scale=True):
     return softmax_over_queries(query / key.shape[-1] if scale else query, key, value, mask, False)
 
 
-@dot_product_attention.both(always_scales, mask_after_softmax)
+@dot_product_attention.combined_misconception(always_scales, mask_after_softmax)
 def always_scaled_masked_afterwards(query, key, value, mask=None, scale=True):
     return mask_after_softmax(query, key, value, mask, True)
 
 
-@dot_product_attention.both(multiplies_by_the_scale, ignores_the_mask)
+@dot_product_attention.combined_misconception(multiplies_by_the_scale, ignores_the_mask)
 def multiplied_and_no_mask(query, key, value, mask=None, scale=True):
     return multiplies_by_the_scale(query, key, value, None, scale)
 
 
-@dot_product_attention.both(scales_by_number_of_keys, ignores_the_mask)
+@dot_product_attention.combined_misconception(scales_by_number_of_keys, ignores_the_mask)
 def number_of_keys_and_no_mask(query, key, value, mask=None, scale=True):
     return scales_by_number_of_keys(query, key, value, None, scale)
 
 
-@dot_product_attention.both(never_scales, mask_added_as_0_1)
+@dot_product_attention.combined_misconception(never_scales, mask_added_as_0_1)
 def unscaled_and_added(query, key, value, mask=None, scale=True):
     return mask_added_as_0_1(query, key, value, mask, False)
 
 
-@dot_product_attention.both(averages_the_keys, never_scales)
+@dot_product_attention.combined_misconception(averages_the_keys, never_scales)
 def keys_averaged_unscaled(query, key, value, mask=None, scale=True):
     return dot_product_attention.reference(query, key, key, mask, False)
 
 
-@dot_product_attention.both(queries_and_keys_swapped, never_scales)
+@dot_product_attention.combined_misconception(queries_and_keys_swapped, never_scales)
 def swapped_and_unscaled(query, key, value, mask=None, scale=True):
     return dot_product_attention.reference(key, query, value, mask, False)
 

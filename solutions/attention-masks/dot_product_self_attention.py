@@ -330,57 +330,57 @@ def q_for_the_keys(q, k, v, scale=True):
     return self_attention(q, q, v, scale, square(q))
 
 
-@dot_product_self_attention.both(no_causal_mask, scale_not_passed_on)
+@dot_product_self_attention.combined_misconception(no_causal_mask, scale_not_passed_on)
 def nothing_passed_on(q, k, v, scale=True):
     return self_attention(q, k, v, True, None)
 
 
-@dot_product_self_attention.both(looks_forward, scale_not_passed_on)
+@dot_product_self_attention.combined_misconception(looks_forward, scale_not_passed_on)
 def forward_and_always_scaled(q, k, v, scale=True):
     return self_attention(q, k, v, True, square(q).T)
 
 
-@dot_product_self_attention.both(no_causal_mask, never_scales)
+@dot_product_self_attention.combined_misconception(no_causal_mask, never_scales)
 def neither_mask_nor_scale(q, k, v, scale=True):
     return self_attention(q, k, v, False, None)
 
 
-@dot_product_self_attention.both(queries_and_keys_swapped, inverted_mask)
+@dot_product_self_attention.combined_misconception(queries_and_keys_swapped, inverted_mask)
 def swapped_and_inverted(q, k, v, scale=True):
     return self_attention(k, q, v, scale, ~square(q))
 
 
-@dot_product_self_attention.both(queries_and_keys_swapped, no_causal_mask)
+@dot_product_self_attention.combined_misconception(queries_and_keys_swapped, no_causal_mask)
 def swapped_without_a_mask(q, k, v, scale=True):
     return self_attention(k, q, v, scale, None)
 
 
-@dot_product_self_attention.both(inverted_mask, scale_not_passed_on)
+@dot_product_self_attention.combined_misconception(inverted_mask, scale_not_passed_on)
 def inverted_and_always_scaled(q, k, v, scale=True):
     return self_attention(q, k, v, True, ~square(q))
 
 
-@dot_product_self_attention.both(inverted_mask, never_scales)
+@dot_product_self_attention.combined_misconception(inverted_mask, never_scales)
 def inverted_and_never_scaled(q, k, v, scale=True):
     return self_attention(q, k, v, False, ~square(q))
 
 
-@dot_product_self_attention.both(not_itself, scale_not_passed_on)
+@dot_product_self_attention.combined_misconception(not_itself, scale_not_passed_on)
 def not_itself_and_always_scaled(q, k, v, scale=True):
     return self_attention(q, k, v, True, np.tri(q.shape[-2], k=-1, dtype=bool))
 
 
-@dot_product_self_attention.both(one_position_ahead, scale_not_passed_on)
+@dot_product_self_attention.combined_misconception(one_position_ahead, scale_not_passed_on)
 def one_ahead_and_always_scaled(q, k, v, scale=True):
     return self_attention(q, k, v, True, np.tri(q.shape[-2], k=1, dtype=bool))
 
 
-@dot_product_self_attention.both(no_causal_mask, averages_the_keys)
+@dot_product_self_attention.combined_misconception(no_causal_mask, averages_the_keys)
 def keys_averaged_without_a_mask(q, k, v, scale=True):
     return self_attention(q, k, k, scale, None)
 
 
-@dot_product_self_attention.both(no_causal_mask, q_for_everything)
+@dot_product_self_attention.combined_misconception(no_causal_mask, q_for_everything)
 def q_for_everything_without_a_mask(q, k, v, scale=True):
     return self_attention(q, q, q, scale, None)
 

@@ -347,20 +347,20 @@ def masked_before_and_after(scores, mask=None):
     return weights / (weights.sum(axis=-1, keepdims=True) + 1e-13)
 
 
-@masked_softmax.both(inverted_mask, nan_in_empty_rows)
+@masked_softmax.combined_misconception(inverted_mask, nan_in_empty_rows)
 def inverted_with_nan(scores, mask=None):
     hidden = hide(scores, None if mask is None else ~mask)
     weights = np.exp(hidden - hidden.max(axis=-1, keepdims=True))
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-@masked_softmax.both(inverted_mask, uniform_in_empty_rows)
+@masked_softmax.combined_misconception(inverted_mask, uniform_in_empty_rows)
 def inverted_with_uniform(scores, mask=None):
     hidden = hide(scores, None if mask is None else ~mask, -1e9)
     return normalised(np.exp(hidden - hidden.max(axis=-1, keepdims=True)))
 
 
-@masked_softmax.both(no_maximum, nan_in_empty_rows)
+@masked_softmax.combined_misconception(no_maximum, nan_in_empty_rows)
 def no_maximum_with_nan(scores, mask=None):
     weights = np.exp(hide(scores, mask))
     return weights / weights.sum(axis=-1, keepdims=True)
@@ -377,39 +377,39 @@ def maximum_of_everything_and_zeros(scores, mask=None):
     return normalised(np.exp(hidden - (top if np.isfinite(top) else 0)))
 
 
-@masked_softmax.both(maximum_of_everything, nan_in_empty_rows)
+@masked_softmax.combined_misconception(maximum_of_everything, nan_in_empty_rows)
 def maximum_of_everything_with_nan(scores, mask=None):
     weights = np.exp(hide(scores, mask) - hide(scores, mask).max())
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-@masked_softmax.both(mask_after_softmax, no_maximum)
+@masked_softmax.combined_misconception(mask_after_softmax, no_maximum)
 def masked_afterwards_without_maximum(scores, mask=None):
     weights = normalised(np.exp(scores))
     return weights if mask is None else weights * mask
 
 
-@masked_softmax.both(inverted_mask, mask_after_softmax)
+@masked_softmax.combined_misconception(inverted_mask, mask_after_softmax)
 def inverted_afterwards(scores, mask=None):
     weights = masked_softmax.reference(scores)
     return weights if mask is None else weights * ~mask
 
 
-@masked_softmax.both(down_the_columns, nan_in_empty_rows)
+@masked_softmax.combined_misconception(down_the_columns, nan_in_empty_rows)
 def down_the_columns_with_nan(scores, mask=None):
     hidden = hide(scores, mask)
     weights = np.exp(hidden - hidden.max(axis=-2, keepdims=True))
     return weights / weights.sum(axis=-2, keepdims=True)
 
 
-@masked_softmax.both(always_axis_1, nan_in_empty_rows)
+@masked_softmax.combined_misconception(always_axis_1, nan_in_empty_rows)
 def axis_1_with_nan(scores, mask=None):
     hidden = hide(scores, mask)
     weights = np.exp(hidden - hidden.max(axis=1, keepdims=True))
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-@masked_softmax.both(mask_transposed, nan_in_empty_rows)
+@masked_softmax.combined_misconception(mask_transposed, nan_in_empty_rows)
 def transposed_with_nan(scores, mask=None):
     return nan_in_empty_rows(scores, None if mask is None else np.swapaxes(mask, -1, -2))
 

@@ -213,17 +213,17 @@ def slice_on_the_sentences(lengths, size):
     return np.repeat((np.arange(len(lengths)) < lengths.max())[:, None, None], size, axis=2)
 
 
-@padding_mask.both(inverted_padding, one_too_many)
+@padding_mask.combined_misconception(inverted_padding, one_too_many)
 def inverted_one_too_many(lengths, size):
     return np.arange(size) > lengths[:, None, None]
 
 
-@padding_mask.both(inverted_padding, one_too_few)
+@padding_mask.combined_misconception(inverted_padding, one_too_few)
 def inverted_one_too_few(lengths, size):
     return np.arange(size) >= lengths[:, None, None] - 1
 
 
-@padding_mask.both(inverted_padding, padding_at_the_front)
+@padding_mask.combined_misconception(inverted_padding, padding_at_the_front)
 def inverted_at_the_front(lengths, size):
     return np.arange(size) < size - lengths[:, None, None]
 

@@ -229,7 +229,7 @@ def inverted_minus_one(mask, dtype=np.float64):
     return -mask.astype(dtype)
 
 
-@to_additive.both(inverted_additive, minus_1e9_in_float16)
+@to_additive.combined_misconception(inverted_additive, minus_1e9_in_float16)
 def inverted_minus_1e9(mask, dtype=np.float64):
     return mask.astype(dtype) * np.asarray(-1e9).astype(dtype)
 

@@ -349,12 +349,12 @@ def returns_nothing(query, key, value, rate, state):
     return None
 
 
-@delta_step.both(plain_sum, read_before_writing)
+@delta_step.combined_misconception(plain_sum, read_before_writing)
 def sum_read_before(query, key, value, rate, state):
     return query @ state, step(query, key, value, rate, state, old=0)[1]
 
 
-@delta_step.both(no_rate, read_before_writing)
+@delta_step.combined_misconception(no_rate, read_before_writing)
 def no_rate_read_before(query, key, value, rate, state):
     return query @ state, step(query, key, value, rate, state, write=1)[1]
 

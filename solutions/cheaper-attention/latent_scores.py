@@ -247,7 +247,7 @@ def returns_nothing(query, w_up, latents):
     return None
 
 
-@latent_scores.both(no_scale, softmax_too)
+@latent_scores.combined_misconception(no_scale, softmax_too)
 def unscaled_softmax(query, w_up, latents):
     scores = scored(query, w_up, latents, 1)
     weights = np.exp(scores - scores.max())

@@ -437,12 +437,12 @@ def returns_nothing(queries, keys, values):
     return None
 
 
-@linear_attention.both(no_feature_map, never_divided)
+@linear_attention.combined_misconception(no_feature_map, never_divided)
 def neither_map_nor_division(queries, keys, values):
     return summed(queries, keys, values, of_q=as_it_is, of_k=as_it_is, divide=False)
 
 
-@linear_attention.both(exponential_features, never_divided)
+@linear_attention.combined_misconception(exponential_features, never_divided)
 def exponentials_never_divided(queries, keys, values):
     return summed(queries, keys, values, of_q=np.exp, of_k=np.exp, divide=False)
 

@@ -345,7 +345,7 @@ def returns_nothing(query, key, value, state, total):
     return None
 
 
-@recurrent_step.both(no_feature_map, never_divided)
+@recurrent_step.combined_misconception(no_feature_map, never_divided)
 def neither_map_nor_division(query, key, value, state, total):
     return step(query, key, value, state, total, of_q=as_it_is, of_k=as_it_is, divide=lambda fq, w: 1)
 

@@ -602,18 +602,18 @@ def output_matrix_transposed(x, parameters, heads):
     return block(x, parameters | {"attn.c_proj.weight": parameters["attn.c_proj.weight"].T}, heads)
 
 
-@gpt2_block.both(no_mask, no_biases)
+@gpt2_block.combined_misconception(no_mask, no_biases)
 def no_mask_and_no_biases(x, parameters, heads):
     names = ("attn.c_attn.bias", "attn.c_proj.bias", "mlp.c_fc.bias", "mlp.c_proj.bias")
     return no_mask(x, without(parameters, *names), heads)
 
 
-@gpt2_block.both(no_mask, no_scale)
+@gpt2_block.combined_misconception(no_mask, no_scale)
 def neither_mask_nor_scale(x, parameters, heads):
     return block(x, parameters, heads, mask=np.ones((x.shape[1], x.shape[1]), dtype=bool), scale=1.0)
 
 
-@gpt2_block.both(post_norm, no_mask)
+@gpt2_block.combined_misconception(post_norm, no_mask)
 def post_norm_without_mask(x, parameters, heads):
     p = parameters
     norm_1, norm_2 = norms(p)
@@ -621,7 +621,7 @@ def post_norm_without_mask(x, parameters, heads):
     return norm_2(x + network(p)(x))
 
 
-@gpt2_block.both(no_residuals, no_norms)
+@gpt2_block.combined_misconception(no_residuals, no_norms)
 def neither_residuals_nor_norms(x, parameters, heads):
     return network(parameters)(attention(parameters, heads)(x))
 

@@ -317,17 +317,17 @@ def heads_in_reverse(x, weight, bias, heads):
     return tuple(part[:, ::-1] for part in thirds(x, weight, bias, heads))
 
 
-@split_qkv.both(no_bias, keys_before_queries)
+@split_qkv.combined_misconception(no_bias, keys_before_queries)
 def no_bias_and_keys_first(x, weight, bias, heads):
     return keys_before_queries(x, weight, 0 * bias, heads)
 
 
-@split_qkv.both(no_bias, axes_not_exchanged)
+@split_qkv.combined_misconception(no_bias, axes_not_exchanged)
 def no_bias_and_axes_not_exchanged(x, weight, bias, heads):
     return axes_not_exchanged(x, weight, 0 * bias, heads)
 
 
-@split_qkv.both(no_bias, reshaped_without_exchange)
+@split_qkv.combined_misconception(no_bias, reshaped_without_exchange)
 def no_bias_and_reshaped_without_exchange(x, weight, bias, heads):
     return reshaped_without_exchange(x, weight, 0 * bias, heads)
 

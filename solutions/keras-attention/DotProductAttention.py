@@ -46,7 +46,7 @@ V = np.array([[[6.0, 0.0], [0.0, 6.0], [6.0, 6.0]]])
     flags={"mask": ("(batch, L_q, L_k)", None, "(batch, 1, L_k)", "(L_q, L_k)")},
     magnitudes=(1.0, 80.0),
     dtypes=("float32", "float64"),
-    steady=True,  # JAX compiles for each shape
+    has_fixed_shapes=True,  # JAX compiles for each shape
 )
 def anywhere(rng, batch, L_q, L_k, d_k, d_v, mask, magnitude):
     q, k, v = triple(rng, batch, L_q, L_k, d_k, d_v)

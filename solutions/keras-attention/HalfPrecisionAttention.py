@@ -51,7 +51,7 @@ def positive(arrays):
         "booleans": (False, True),
     },
     dtypes=("float16", "float32"),
-    steady=True,  # JAX compiles for each shape
+    has_fixed_shapes=True,  # JAX compiles for each shape
 )
 def anywhere(rng, batch, L_q, L_k, d_k, d_v, mask, booleans):
     hidden = hidden_by(rng, mask, batch, L_q, L_k)

@@ -61,7 +61,7 @@ def called(rng, batch, L_q, L_k, d, heads, d_head, settings=None, **more):
         "d_head": (1, 30),
     },
     flags={"hidden": ("(batch, L_q, L_k)", None, "(batch, 1, L_k)", "(L_q, L_k)")},
-    steady=True,  # JAX compiles for each shape
+    has_fixed_shapes=True,  # JAX compiles for each shape
 )
 def anywhere(rng, batch, L_q, L_k, d, heads, d_head, hidden):
     return called(rng, batch, L_q, L_k, d, heads, d_head, hidden=hidden_by(rng, hidden, batch, L_q, L_k))

@@ -31,7 +31,7 @@ def called(rng, batch, length, d, size, settings=None, **more):
 @Projection.domain(
     sizes={"batch": (1, 60), "L": (1, 60), "d": (1, 60), "size": (1, 60)},
     flags={"policy": ("float32", "float16", "mixed_float16")},
-    steady=True,  # JAX compiles for each shape
+    has_fixed_shapes=True,  # JAX compiles for each shape
 )
 def anywhere(rng, batch, L, d, size, policy):
     return called(rng, batch, L, d, size, {"dtype": policy})

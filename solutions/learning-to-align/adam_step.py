@@ -418,7 +418,7 @@ def wrong_twice(first, second):
             with np.errstate(all="ignore"):
                 return mistake(parameter, gradient, mean, square, step, rate, beta_1, beta_2, epsilon)
 
-        adam_step.both(*pair)(adam)
+        adam_step.combined_misconception(*pair)(adam)
         return mistake
 
     return register

@@ -377,7 +377,7 @@ def divided_by_d_k_on_the_way_back(queries, keys, values, upstream):
     return d @ keys, d.T @ queries, weights.T @ upstream
 
 
-@attention_backward.both(root_of_the_number_of_keys, queries_and_keys_exchanged)
+@attention_backward.combined_misconception(root_of_the_number_of_keys, queries_and_keys_exchanged)
 def exchanged_with_the_root_of_the_keys(queries, keys, values, upstream):
     d_queries, d_keys, d_values = root_of_the_number_of_keys(queries, keys, values, upstream)
     return d_keys, d_queries, d_values
@@ -393,45 +393,47 @@ def root_of_the_number_of_keys_on_the_way_back(queries, keys, values, upstream):
     return d @ keys, d.T @ queries, weights.T @ upstream
 
 
-@attention_backward.both(root_of_the_number_of_keys_on_the_way_back, queries_and_keys_exchanged)
+@attention_backward.combined_misconception(
+    root_of_the_number_of_keys_on_the_way_back, queries_and_keys_exchanged
+)
 def exchanged_with_the_root_of_the_keys_on_the_way_back(queries, keys, values, upstream):
     d_queries, d_keys, d_values = root_of_the_number_of_keys_on_the_way_back(queries, keys, values, upstream)
     return d_keys, d_queries, d_values
 
 
-@attention_backward.both(scale_forgotten_on_the_way_back, queries_and_keys_exchanged)
+@attention_backward.combined_misconception(scale_forgotten_on_the_way_back, queries_and_keys_exchanged)
 def exchanged_and_unscaled(queries, keys, values, upstream):
     d_queries, d_keys, d_values = scale_forgotten_on_the_way_back(queries, keys, values, upstream)
     return d_keys, d_queries, d_values
 
 
-@attention_backward.both(scale_forgotten_on_the_way_back, own_score_only)
+@attention_backward.combined_misconception(scale_forgotten_on_the_way_back, own_score_only)
 def own_score_only_unscaled(queries, keys, values, upstream):
     weights, d_weights, _ = _steps(queries, keys, values, upstream)
     d = weights * (1 - weights) * d_weights
     return d @ keys, d.T @ queries, weights.T @ upstream
 
 
-@attention_backward.both(scale_forgotten_on_the_way_back, softmax_left_out)
+@attention_backward.combined_misconception(scale_forgotten_on_the_way_back, softmax_left_out)
 def softmax_left_out_unscaled(queries, keys, values, upstream):
     weights, d, _ = _steps(queries, keys, values, upstream)
     return d @ keys, d.T @ queries, weights.T @ upstream
 
 
-@attention_backward.both(scale_forgotten_on_the_way_back, nothing_subtracted)
+@attention_backward.combined_misconception(scale_forgotten_on_the_way_back, nothing_subtracted)
 def nothing_subtracted_unscaled(queries, keys, values, upstream):
     weights, d_weights, _ = _steps(queries, keys, values, upstream)
     d = weights * d_weights
     return d @ keys, d.T @ queries, weights.T @ upstream
 
 
-@attention_backward.both(scale_forgotten_on_the_way_back, keys_not_transposed)
+@attention_backward.combined_misconception(scale_forgotten_on_the_way_back, keys_not_transposed)
 def keys_not_transposed_unscaled(queries, keys, values, upstream):
     weights, _, d = _steps(queries, keys, values, upstream)
     return d @ keys, d @ queries, weights.T @ upstream
 
 
-@attention_backward.both(no_scale, softmax_left_out)
+@attention_backward.combined_misconception(no_scale, softmax_left_out)
 def softmax_left_out_no_scale(queries, keys, values, upstream):
     weights, d, _ = _steps(queries, keys, values, upstream, forward=1.0)
     return d @ keys, d.T @ queries, weights.T @ upstream

@@ -322,39 +322,39 @@ def maximum_added_back_to_one_term(logits, targets):
     return float((-log_shares(logits)[np.arange(len(targets)), targets] + logits.max(axis=1)).mean())
 
 
-@cross_entropy.both(not_averaged, in_bits)
+@cross_entropy.combined_misconception(not_averaged, in_bits)
 def sum_in_bits(logits, targets):
     return not_averaged(logits, targets) / float(np.log(2))
 
 
-@cross_entropy.both(not_averaged, no_maximum_subtracted)
+@cross_entropy.combined_misconception(not_averaged, no_maximum_subtracted)
 def sum_without_maximum(logits, targets):
     return no_maximum_subtracted(logits, targets) * len(targets)
 
 
-@cross_entropy.both(not_averaged, logarithm_of_a_rounded_zero)
+@cross_entropy.combined_misconception(not_averaged, logarithm_of_a_rounded_zero)
 def sum_of_rounded_zeros(logits, targets):
     return logarithm_of_a_rounded_zero(logits, targets) * len(targets)
 
 
-@cross_entropy.both(not_averaged, softmax_down_the_columns)
+@cross_entropy.combined_misconception(not_averaged, softmax_down_the_columns)
 def sum_down_the_columns(logits, targets):
     return softmax_down_the_columns(logits, targets) * len(targets)
 
 
-@cross_entropy.both(not_averaged, softmax_twice)
+@cross_entropy.combined_misconception(not_averaged, softmax_twice)
 def sum_of_softmax_twice(logits, targets):
     return softmax_twice(logits, targets) * len(targets)
 
 
-@cross_entropy.both(one_loss_a_row, no_maximum_subtracted)
+@cross_entropy.combined_misconception(one_loss_a_row, no_maximum_subtracted)
 def rows_without_maximum(logits, targets):
     with np.errstate(all="ignore"):
         e = np.exp(logits)
         return -np.log((e / e.sum(axis=1, keepdims=True))[np.arange(len(targets)), targets])
 
 
-@cross_entropy.both(one_loss_a_row, in_bits)
+@cross_entropy.combined_misconception(one_loss_a_row, in_bits)
 def rows_in_bits(logits, targets):
     return one_loss_a_row(logits, targets) / np.log(2)
 

@@ -217,41 +217,41 @@ def without_maximum(logits):
         return e / e.sum(axis=1, keepdims=True)
 
 
-@cross_entropy_backward.both(softmax_down_the_columns, at_the_targets_only)
+@cross_entropy_backward.combined_misconception(softmax_down_the_columns, at_the_targets_only)
 def down_the_columns_at_the_targets_only(logits, targets):
     y = one_hot(logits, targets)
     return y * (shares(logits, axis=0) - y) / len(targets)
 
 
-@cross_entropy_backward.both(not_averaged, at_the_targets_only)
+@cross_entropy_backward.combined_misconception(not_averaged, at_the_targets_only)
 def at_the_targets_only_not_averaged(logits, targets):
     y = one_hot(logits, targets)
     return y * (shares(logits) - y)
 
 
-@cross_entropy_backward.both(not_averaged, sign_reversed)
+@cross_entropy_backward.combined_misconception(not_averaged, sign_reversed)
 def sign_reversed_not_averaged(logits, targets):
     return one_hot(logits, targets) - shares(logits)
 
 
-@cross_entropy_backward.both(not_averaged, no_maximum_subtracted)
+@cross_entropy_backward.combined_misconception(not_averaged, no_maximum_subtracted)
 def no_maximum_not_averaged(logits, targets):
     return without_maximum(logits) - one_hot(logits, targets)
 
 
-@cross_entropy_backward.both(not_averaged, softmax_down_the_columns)
+@cross_entropy_backward.combined_misconception(not_averaged, softmax_down_the_columns)
 def down_the_columns_not_averaged(logits, targets):
     return shares(logits, axis=0) - one_hot(logits, targets)
 
 
-@cross_entropy_backward.both(not_averaged, every_target_in_every_row)
+@cross_entropy_backward.combined_misconception(not_averaged, every_target_in_every_row)
 def every_target_not_averaged(logits, targets):
     p = shares(logits)
     p[:, targets] -= 1
     return p
 
 
-@cross_entropy_backward.both(sign_reversed, no_maximum_subtracted)
+@cross_entropy_backward.combined_misconception(sign_reversed, no_maximum_subtracted)
 def no_maximum_sign_reversed(logits, targets):
     return (one_hot(logits, targets) - without_maximum(logits)) / len(targets)
 

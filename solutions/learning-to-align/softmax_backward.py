@@ -217,32 +217,32 @@ def average_added(weights, upstream):
     return weights * (upstream + (weights * upstream).sum(axis=-1, keepdims=True))
 
 
-@softmax_backward.both(no_weights_in_front, along_the_first_axis)
+@softmax_backward.combined_misconception(no_weights_in_front, along_the_first_axis)
 def no_weights_along_the_first_axis(weights, upstream):
     return upstream - (weights * upstream).sum(axis=0, keepdims=True)
 
 
-@softmax_backward.both(no_weights_in_front, plain_mean)
+@softmax_backward.combined_misconception(no_weights_in_front, plain_mean)
 def no_weights_and_plain_mean(weights, upstream):
     return upstream - upstream.mean(axis=-1, keepdims=True)
 
 
-@softmax_backward.both(no_weights_in_front, over_everything)
+@softmax_backward.combined_misconception(no_weights_in_front, over_everything)
 def no_weights_over_everything(weights, upstream):
     return upstream - (weights * upstream).sum()
 
 
-@softmax_backward.both(plain_sum, along_the_first_axis)
+@softmax_backward.combined_misconception(plain_sum, along_the_first_axis)
 def plain_sum_along_the_first_axis(weights, upstream):
     return weights * (upstream - upstream.sum(axis=0, keepdims=True))
 
 
-@softmax_backward.both(always_axis_1, sign_reversed)
+@softmax_backward.combined_misconception(always_axis_1, sign_reversed)
 def axis_1_and_sign_reversed(weights, upstream):
     return weights * ((weights * upstream).sum(axis=1, keepdims=True) - upstream)
 
 
-@softmax_backward.both(average_added, along_the_first_axis)
+@softmax_backward.combined_misconception(average_added, along_the_first_axis)
 def average_added_along_the_first_axis(weights, upstream):
     return weights * (upstream + (weights * upstream).sum(axis=0, keepdims=True))
 

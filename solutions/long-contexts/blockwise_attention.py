@@ -467,22 +467,22 @@ def divided_in_each_block_only(queries, keys, values, block, causal=False):
     return divided_in_each_block(queries, keys, values, block, causal, False)
 
 
-@blockwise_attention.both(no_scale, causal_ignored)
+@blockwise_attention.combined_misconception(no_scale, causal_ignored)
 def neither_scale_nor_causal(queries, keys, values, block, causal=False):
     return in_blocks(queries, keys, values, block, False, scale=1.0)
 
 
-@blockwise_attention.both(divides_by_d_k, causal_ignored)
+@blockwise_attention.combined_misconception(divides_by_d_k, causal_ignored)
 def d_k_and_never_causal(queries, keys, values, block, causal=False):
     return in_blocks(queries, keys, values, block, False, scale=keys.shape[1])
 
 
-@blockwise_attention.both(no_scale, never_divided)
+@blockwise_attention.combined_misconception(no_scale, never_divided)
 def neither_scale_nor_division(queries, keys, values, block, causal=False):
     return in_blocks(queries, keys, values, block, causal, scale=1.0, divide=False)
 
 
-@blockwise_attention.both(no_scale, keys_numbered_anew)
+@blockwise_attention.combined_misconception(no_scale, keys_numbered_anew)
 def unscaled_and_numbered_anew(queries, keys, values, block, causal=False):
     def shown(columns, rows, start):
         return columns - start <= rows
@@ -490,12 +490,12 @@ def unscaled_and_numbered_anew(queries, keys, values, block, causal=False):
     return in_blocks(queries, keys, values, block, causal, scale=1.0, shown=shown)
 
 
-@blockwise_attention.both(causal_ignored, old_sums_not_rescaled)
+@blockwise_attention.combined_misconception(causal_ignored, old_sums_not_rescaled)
 def never_causal_nor_rescaled(queries, keys, values, block, causal=False):
     return in_blocks(queries, keys, values, block, False, rescale=False)
 
 
-@blockwise_attention.both(no_scale, no_maximum)
+@blockwise_attention.combined_misconception(no_scale, no_maximum)
 def neither_scale_nor_maximum(queries, keys, values, block, causal=False):
     return in_blocks(queries, keys, values, block, causal, scale=1.0, maximum=False)
 

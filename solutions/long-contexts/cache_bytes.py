@@ -193,37 +193,37 @@ other_unit("gigabytes", "gigabytes, as in the notebook's table", 10**9, "1e9")
 other_unit("gigabytes_of_1024_cubed", "gigabytes (GiB)", 2**30, "1024³")
 
 
-@cache_bytes.both(one_layer, bits)
+@cache_bytes.combined_misconception(one_layer, bits)
 def bits_of_one_layer(layers, kv_heads, d_head, length, bytes_per_number=2):
     return product(1, kv_heads, d_head, length, 8 * bytes_per_number)
 
 
-@cache_bytes.both(keys_only, one_layer)
+@cache_bytes.combined_misconception(keys_only, one_layer)
 def keys_of_one_layer(layers, kv_heads, d_head, length, bytes_per_number=2):
     return product(1, kv_heads, d_head, length, bytes_per_number) // 2
 
 
-@cache_bytes.both(keys_only, numbers_not_bytes)
+@cache_bytes.combined_misconception(keys_only, numbers_not_bytes)
 def numbers_of_the_keys(layers, kv_heads, d_head, length, bytes_per_number=2):
     return layers * kv_heads * d_head * length
 
 
-@cache_bytes.both(keys_only, one_head)
+@cache_bytes.combined_misconception(keys_only, one_head)
 def keys_of_one_head(layers, kv_heads, d_head, length, bytes_per_number=2):
     return product(layers, 1, d_head, length, bytes_per_number) // 2
 
 
-@cache_bytes.both(one_layer, numbers_not_bytes)
+@cache_bytes.combined_misconception(one_layer, numbers_not_bytes)
 def numbers_of_one_layer(layers, kv_heads, d_head, length, bytes_per_number=2):
     return product(1, kv_heads, d_head, length, 1)
 
 
-@cache_bytes.both(one_layer, one_head)
+@cache_bytes.combined_misconception(one_layer, one_head)
 def one_head_of_one_layer(layers, kv_heads, d_head, length, bytes_per_number=2):
     return product(1, 1, d_head, length, bytes_per_number)
 
 
-@cache_bytes.both(one_layer, always_two_bytes)
+@cache_bytes.combined_misconception(one_layer, always_two_bytes)
 def two_bytes_of_one_layer(layers, kv_heads, d_head, length, bytes_per_number=2):
     return product(1, kv_heads, d_head, length)
 

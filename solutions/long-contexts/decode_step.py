@@ -282,13 +282,13 @@ def returns_nothing(query, key, value, cached_keys, cached_values):
     return None
 
 
-@decode_step.both(no_scale, does_not_see_itself)
+@decode_step.combined_misconception(no_scale, does_not_see_itself)
 def unscaled_without_itself(query, key, value, cached_keys, cached_values):
     _, keys, values = step(query, key, value, cached_keys, cached_values)
     return softmax(cached_keys @ query) @ cached_values, keys, values
 
 
-@decode_step.both(divides_by_d_k, does_not_see_itself)
+@decode_step.combined_misconception(divides_by_d_k, does_not_see_itself)
 def d_k_without_itself(query, key, value, cached_keys, cached_values):
     _, keys, values = step(query, key, value, cached_keys, cached_values)
     return softmax(cached_keys @ query / len(query)) @ cached_values, keys, values
@@ -313,13 +313,13 @@ def d_k_cache_not_grown(query, key, value, cached_keys, cached_values):
     return context, cached_keys, cached_values
 
 
-@decode_step.both(no_scale, newest_first)
+@decode_step.combined_misconception(no_scale, newest_first)
 def unscaled_newest_first(query, key, value, cached_keys, cached_values):
     context = step(query, key, value, cached_keys, cached_values, scale=1.0)[0]
     return context, np.vstack([key, cached_keys]), np.vstack([value, cached_values])
 
 
-@decode_step.both(no_scale, no_maximum_subtracted)
+@decode_step.combined_misconception(no_scale, no_maximum_subtracted)
 def neither_scale_nor_maximum(query, key, value, cached_keys, cached_values):
     def weigh(scores):
         return np.exp(scores) / np.exp(scores).sum()

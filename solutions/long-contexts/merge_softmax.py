@@ -298,32 +298,32 @@ def with_nan(max_a, max_b):
     return largest, np.exp(max_a - largest), np.exp(max_b - largest)
 
 
-@merge_softmax.both(only_sums_rescaled, nan_where_both_are_empty)
+@merge_softmax.combined_misconception(only_sums_rescaled, nan_where_both_are_empty)
 def only_sums_rescaled_with_nan(max_a, sum_a, out_a, max_b, sum_b, out_b):
     largest, a, b = with_nan(max_a, max_b)
     return largest, sum_a * a + sum_b * b, out_a + out_b
 
 
-@merge_softmax.both(only_outs_rescaled, nan_where_both_are_empty)
+@merge_softmax.combined_misconception(only_outs_rescaled, nan_where_both_are_empty)
 def only_outs_rescaled_with_nan(max_a, sum_a, out_a, max_b, sum_b, out_b):
     largest, a, b = with_nan(max_a, max_b)
     return largest, sum_a + sum_b, out_a * column(a) + out_b * column(b)
 
 
-@merge_softmax.both(second_not_rescaled, nan_where_both_are_empty)
+@merge_softmax.combined_misconception(second_not_rescaled, nan_where_both_are_empty)
 def second_not_rescaled_with_nan(max_a, sum_a, out_a, max_b, sum_b, out_b):
     largest, a, _ = with_nan(max_a, max_b)
     return largest, sum_a * a + sum_b, out_a * column(a) + out_b
 
 
-@merge_softmax.both(divided_too_early, nan_where_both_are_empty)
+@merge_softmax.combined_misconception(divided_too_early, nan_where_both_are_empty)
 def divided_too_early_with_nan(max_a, sum_a, out_a, max_b, sum_b, out_b):
     largest, a, b = with_nan(max_a, max_b)
     total = sum_a * a + sum_b * b
     return largest, total, (out_a * column(a) + out_b * column(b)) / column(total)
 
 
-@merge_softmax.both(sums_as_columns, nan_where_both_are_empty)
+@merge_softmax.combined_misconception(sums_as_columns, nan_where_both_are_empty)
 def sums_as_columns_with_nan(max_a, sum_a, out_a, max_b, sum_b, out_b):
     largest, a, b = with_nan(max_a, max_b)
     return column(largest), column(sum_a * a + sum_b * b), out_a * column(a) + out_b * column(b)

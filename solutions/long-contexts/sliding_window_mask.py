@@ -229,7 +229,7 @@ def begins_before_the_text(size, window, sinks=0):
     return sliced(size, window, sinks, 1)
 
 
-@sliding_window_mask.both(begins_before_the_text, does_not_see_itself)
+@sliding_window_mask.combined_misconception(begins_before_the_text, does_not_see_itself)
 def begins_before_the_text_without_itself(size, window, sinks=0):
     return sliced(size, window, sinks, 0)
 
@@ -242,33 +242,33 @@ def sliced(size, window, sinks, itself):
     return mask
 
 
-@sliding_window_mask.both(both_ways, sinks_ahead)
+@sliding_window_mask.combined_misconception(both_ways, sinks_ahead)
 def both_ways_with_sinks_ahead(size, window, sinks=0):
     steps, positions = back(size)
     return (np.abs(steps) < window) | (positions < sinks)
 
 
-@sliding_window_mask.both(one_too_many, sinks_ahead)
+@sliding_window_mask.combined_misconception(one_too_many, sinks_ahead)
 def one_too_many_with_sinks_ahead(size, window, sinks=0):
     return sinks_ahead(size, window + 1, sinks)
 
 
-@sliding_window_mask.both(one_too_few, sinks_ahead)
+@sliding_window_mask.combined_misconception(one_too_few, sinks_ahead)
 def one_too_few_with_sinks_ahead(size, window, sinks=0):
     return sinks_ahead(size, window - 1, sinks)
 
 
-@sliding_window_mask.both(one_too_many, sinks_ignored)
+@sliding_window_mask.combined_misconception(one_too_many, sinks_ignored)
 def one_too_many_without_sinks(size, window, sinks=0):
     return sliding_window_mask.reference(size, window + 1)
 
 
-@sliding_window_mask.both(both_ways, sinks_ignored)
+@sliding_window_mask.combined_misconception(both_ways, sinks_ignored)
 def both_ways_without_sinks(size, window, sinks=0):
     return both_ways(size, window)
 
 
-@sliding_window_mask.both(one_too_many, one_sink_too_many)
+@sliding_window_mask.combined_misconception(one_too_many, one_sink_too_many)
 def one_of_each_too_many(size, window, sinks=0):
     return sliding_window_mask.reference(size, window + 1, sinks + 1)
 

@@ -361,24 +361,24 @@ def unscaled(q, k):
     return q @ np.swapaxes(k, -1, -2)
 
 
-@grouped_query_attention.both(tiled, no_scale)
+@grouped_query_attention.combined_misconception(tiled, no_scale)
 def tiled_and_unscaled(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
     given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
     return layer(*given, kv_heads=kv_heads, repeat=tile, score=unscaled)
 
 
-@grouped_query_attention.both(tiled, mask_ignored)
+@grouped_query_attention.combined_misconception(tiled, mask_ignored)
 def tiled_and_no_mask(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
     return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads=kv_heads, repeat=tile)
 
 
-@grouped_query_attention.both(tiled, no_output_projection)
+@grouped_query_attention.combined_misconception(tiled, no_output_projection)
 def tiled_and_unprojected(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
     plain = np.eye(len(w_o), dtype=w_o.dtype)
     return layer(queries, keys, values, w_q, w_k, w_v, plain, heads, mask, kv_heads=kv_heads, repeat=tile)
 
 
-@grouped_query_attention.both(tiled, scale_of_the_whole_word)
+@grouped_query_attention.combined_misconception(tiled, scale_of_the_whole_word)
 def tiled_and_the_whole_word(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
     def score(q, k):
         return scaled(q, k) / heads**0.5
@@ -387,12 +387,12 @@ def tiled_and_the_whole_word(queries, keys, values, w_q, w_k, w_v, w_o, heads, k
     return layer(*given, kv_heads=kv_heads, repeat=tile, score=score)
 
 
-@grouped_query_attention.both(no_scale, mask_ignored)
+@grouped_query_attention.combined_misconception(no_scale, mask_ignored)
 def neither_scale_nor_mask(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
     return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads=kv_heads, score=unscaled)
 
 
-@grouped_query_attention.both(no_output_projection, no_scale)
+@grouped_query_attention.combined_misconception(no_output_projection, no_scale)
 def neither_projection_nor_scale(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
     plain = np.eye(len(w_o), dtype=w_o.dtype)
     return layer(queries, keys, values, w_q, w_k, w_v, plain, heads, mask, kv_heads=kv_heads, score=unscaled)

@@ -454,42 +454,42 @@ def by_the_whole_word(heads):
     return lambda q, k: scaled(q, k) / heads**0.5
 
 
-@multi_head_attention.both(no_scale, mask_ignored)
+@multi_head_attention.combined_misconception(no_scale, mask_ignored)
 def neither_scale_nor_mask(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
     return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, score=unscaled)
 
 
-@multi_head_attention.both(no_scale, no_output_projection)
+@multi_head_attention.combined_misconception(no_scale, no_output_projection)
 def neither_scale_nor_projection(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
     plain = np.eye(len(w_o), dtype=w_o.dtype)
     return layer(queries, keys, values, w_q, w_k, w_v, plain, heads, mask, score=unscaled)
 
 
-@multi_head_attention.both(scale_of_the_whole_word, mask_ignored)
+@multi_head_attention.combined_misconception(scale_of_the_whole_word, mask_ignored)
 def whole_word_and_no_mask(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
     return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, score=by_the_whole_word(heads))
 
 
-@multi_head_attention.both(scale_of_the_whole_word, no_output_projection)
+@multi_head_attention.combined_misconception(scale_of_the_whole_word, no_output_projection)
 def whole_word_and_no_projection(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
     plain = np.eye(len(w_o), dtype=w_o.dtype)
     score = by_the_whole_word(heads)
     return layer(queries, keys, values, w_q, w_k, w_v, plain, heads, mask, score=score)
 
 
-@multi_head_attention.both(no_output_projection, mask_ignored)
+@multi_head_attention.combined_misconception(no_output_projection, mask_ignored)
 def neither_projection_nor_mask(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
     plain = np.eye(len(w_o), dtype=w_o.dtype)
     return layer(queries, keys, values, w_q, w_k, w_v, plain, heads)
 
 
-@multi_head_attention.both(keys_for_values, no_output_projection)
+@multi_head_attention.combined_misconception(keys_for_values, no_output_projection)
 def keys_for_values_unprojected(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
     plain = np.eye(len(w_o), dtype=w_o.dtype)
     return layer(queries, keys, keys, w_q, w_k, w_v, plain, heads, mask)
 
 
-@multi_head_attention.both(scale_of_the_whole_word, no_room_for_heads)
+@multi_head_attention.combined_misconception(scale_of_the_whole_word, no_room_for_heads)
 def whole_word_and_no_room(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
     def masked(scores, mask):
         return scores if mask is None else np.where(mask, scores, -1e9)

@@ -271,42 +271,42 @@ def one_bias_for_all_tables(d_model, heads, kv_heads=None, bias=False):
     return total(parts(d_model, heads, kv_heads, False)) + (d_model if bias else 0)
 
 
-@parameter_count.both(output_forgotten, biases_forgotten)
+@parameter_count.combined_misconception(output_forgotten, biases_forgotten)
 def neither_output_nor_biases(d_model, heads, kv_heads=None, bias=False):
     return total(parts(d_model, heads, kv_heads, False)[:3])
 
 
-@parameter_count.both(output_forgotten, groups_ignored)
+@parameter_count.combined_misconception(output_forgotten, groups_ignored)
 def neither_output_nor_groups(d_model, heads, kv_heads=None, bias=False):
     return total(parts(d_model, heads, heads, bias)[:3])
 
 
-@parameter_count.both(output_forgotten, biases_always)
+@parameter_count.combined_misconception(output_forgotten, biases_always)
 def no_output_and_biases_always(d_model, heads, kv_heads=None, bias=False):
     return total(parts(d_model, heads, kv_heads, True)[:3])
 
 
-@parameter_count.both(groups_ignored, biases_forgotten)
+@parameter_count.combined_misconception(groups_ignored, biases_forgotten)
 def neither_groups_nor_biases(d_model, heads, kv_heads=None, bias=False):
     return total(parts(d_model, heads, heads, False))
 
 
-@parameter_count.both(groups_ignored, biases_always)
+@parameter_count.combined_misconception(groups_ignored, biases_always)
 def no_groups_and_biases_always(d_model, heads, kv_heads=None, bias=False):
     return total(parts(d_model, heads, heads, True))
 
 
-@parameter_count.both(groups_ignored, one_number_a_bias)
+@parameter_count.combined_misconception(groups_ignored, one_number_a_bias)
 def no_groups_and_one_number_a_bias(d_model, heads, kv_heads=None, bias=False):
     return total(parts(d_model, heads, heads, False)) + 4 * bool(bias)
 
 
-@parameter_count.both(groups_ignored, no_bias_after_merging)
+@parameter_count.combined_misconception(groups_ignored, no_bias_after_merging)
 def no_groups_and_no_bias_after_merging(d_model, heads, kv_heads=None, bias=False):
     return no_bias_after_merging(d_model, heads, heads, bias)
 
 
-@parameter_count.both(only_keys_shared, biases_all_alike)
+@parameter_count.combined_misconception(only_keys_shared, biases_all_alike)
 def only_keys_shared_biases_alike(d_model, heads, kv_heads=None, bias=False):
     return only_keys_shared(d_model, heads, kv_heads, False) + (4 * d_model if bias else 0)
 

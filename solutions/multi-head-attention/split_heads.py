@@ -194,7 +194,7 @@ def words_shared_out(x, heads):
     return np.stack(np.split(x, heads, axis=1), axis=1)
 
 
-@split_heads.both(words_shared_out, heads_before_the_batch)
+@split_heads.combined_misconception(words_shared_out, heads_before_the_batch)
 def words_shared_out_before_the_batch(x, heads):
     return np.stack(np.split(x, heads, axis=1), axis=0)
 
@@ -207,7 +207,7 @@ def heads_and_numbers_exchanged(x, heads):
     return x.reshape(x.shape[0], x.shape[1], heads, -1).swapaxes(-1, -2)
 
 
-@split_heads.both(dealt_out_like_cards, heads_before_the_batch)
+@split_heads.combined_misconception(dealt_out_like_cards, heads_before_the_batch)
 def dealt_out_before_the_batch(x, heads):
     return np.stack([x[:, :, head::heads] for head in range(heads)])
 

@@ -300,37 +300,37 @@ def from_zero(heads):
     return 2.0 ** (-8 * np.arange(heads) / heads)
 
 
-@alibi_bias.both(heads_from_zero, future_left_alone)
+@alibi_bias.combined_misconception(heads_from_zero, future_left_alone)
 def heads_from_zero_future_left_alone(heads, length):
     return bias(from_zero(heads), np.tril(distances(length)))
 
 
-@alibi_bias.both(heads_from_zero, future_rewarded)
+@alibi_bias.combined_misconception(heads_from_zero, future_rewarded)
 def heads_from_zero_future_rewarded(heads, length):
     return bias(from_zero(heads), -steps(length))
 
 
-@alibi_bias.both(heads_from_zero, past_rewarded)
+@alibi_bias.combined_misconception(heads_from_zero, past_rewarded)
 def heads_from_zero_past_rewarded(heads, length):
     return bias(from_zero(heads), steps(length))
 
 
-@alibi_bias.both(heads_from_zero, future_hidden)
+@alibi_bias.combined_misconception(heads_from_zero, future_hidden)
 def heads_from_zero_future_hidden(heads, length):
     return np.where(np.tri(length, dtype=bool), bias(from_zero(heads), distances(length)), -np.inf)
 
 
-@alibi_bias.both(halved_from_head_to_head, future_left_alone)
+@alibi_bias.combined_misconception(halved_from_head_to_head, future_left_alone)
 def halved_future_left_alone(heads, length):
     return bias(halved(heads), np.tril(distances(length)))
 
 
-@alibi_bias.both(halved_from_head_to_head, past_rewarded)
+@alibi_bias.combined_misconception(halved_from_head_to_head, past_rewarded)
 def halved_past_rewarded(heads, length):
     return bias(halved(heads), steps(length))
 
 
-@alibi_bias.both(halved_from_head_to_head, future_hidden)
+@alibi_bias.combined_misconception(halved_from_head_to_head, future_hidden)
 def halved_future_hidden(heads, length):
     return np.where(np.tri(length, dtype=bool), bias(halved(heads), distances(length)), -np.inf)
 

@@ -393,44 +393,44 @@ def columns_of_axis_1(x, positions, base=10000.0):
 # Two at once.
 
 
-@rotate.both(turns_the_other_way, paired_in_halves)
+@rotate.combined_misconception(turns_the_other_way, paired_in_halves)
 def halves_the_other_way(x, positions, base=10000.0):
     return as_x(x, np.concatenate(turned(*halves_of(x), -angles(x, positions, base)), axis=-1))
 
 
-@rotate.both(turns_the_other_way, not_doubled)
+@rotate.combined_misconception(turns_the_other_way, not_doubled)
 def not_doubled_the_other_way(x, positions, base=10000.0):
     return not_doubled(x, -positions, base)
 
 
-@rotate.both(turns_the_other_way, not_woven_together)
+@rotate.combined_misconception(turns_the_other_way, not_woven_together)
 def not_woven_the_other_way(x, positions, base=10000.0):
     return not_woven_together(x, -positions, base)
 
 
-@rotate.both(turns_the_other_way, multiplied_by_the_power)
+@rotate.combined_misconception(turns_the_other_way, multiplied_by_the_power)
 def growing_the_other_way(x, positions, base=10000.0):
     return multiplied_by_the_power(x, -positions, base)
 
 
-@rotate.both(turns_the_other_way, base_ignored)
+@rotate.combined_misconception(turns_the_other_way, base_ignored)
 def base_ignored_the_other_way(x, positions, base=10000.0):
     return base_ignored(x, -positions)
 
 
-@rotate.both(positions_ignored, base_ignored)
+@rotate.combined_misconception(positions_ignored, base_ignored)
 def neither_positions_nor_base(x, positions, base=10000.0):
     return positions_ignored(x, positions)
 
 
-@rotate.both(no_minus, paired_in_halves)
+@rotate.combined_misconception(no_minus, paired_in_halves)
 def halves_without_a_minus(x, positions, base=10000.0):
     left, right = halves_of(x)
     cos, sin = np.cos(angles(x, positions, base)), np.sin(angles(x, positions, base))
     return as_x(x, np.concatenate([left * cos + right * sin, left * sin + right * cos], axis=-1))
 
 
-@rotate.both(paired_in_halves, not_doubled)
+@rotate.combined_misconception(paired_in_halves, not_doubled)
 def halves_not_doubled(x, positions, base=10000.0):
     return paired_in_halves(x, positions, base**0.5)
 

@@ -242,42 +242,42 @@ def rectangles_for_blocks(size, shift):
     return matrix
 
 
-@shift_matrix.both(rectangles_for_blocks, turns_the_other_way)
+@shift_matrix.combined_misconception(rectangles_for_blocks, turns_the_other_way)
 def rectangles_the_other_way(size, shift):
     return rectangles_for_blocks(size, -shift)
 
 
-@shift_matrix.both(turns_the_other_way, one_angle_for_all)
+@shift_matrix.combined_misconception(turns_the_other_way, one_angle_for_all)
 def one_angle_the_other_way(size, shift):
     return blocks(shift * np.ones(size // 2)).T
 
 
-@shift_matrix.both(turns_the_other_way, not_doubled)
+@shift_matrix.combined_misconception(turns_the_other_way, not_doubled)
 def not_doubled_the_other_way(size, shift):
     return not_doubled(size, shift).T
 
 
-@shift_matrix.both(turns_the_other_way, doubled_twice)
+@shift_matrix.combined_misconception(turns_the_other_way, doubled_twice)
 def doubled_twice_the_other_way(size, shift):
     return doubled_twice(size, shift).T
 
 
-@shift_matrix.both(turns_the_other_way, multiplied_by_the_power)
+@shift_matrix.combined_misconception(turns_the_other_way, multiplied_by_the_power)
 def growing_the_other_way(size, shift):
     return multiplied_by_the_power(size, shift).T
 
 
-@shift_matrix.both(no_minus, one_angle_for_all)
+@shift_matrix.combined_misconception(no_minus, one_angle_for_all)
 def one_angle_without_a_minus(size, shift):
     return blocks(shift * np.ones(size // 2), (1, 1, 1, 1))
 
 
-@shift_matrix.both(no_minus, not_doubled)
+@shift_matrix.combined_misconception(no_minus, not_doubled)
 def not_doubled_without_a_minus(size, shift):
     return blocks(shift * 10000.0 ** (-np.arange(size // 2) / size), (1, 1, 1, 1))
 
 
-@shift_matrix.both(no_minus, multiplied_by_the_power)
+@shift_matrix.combined_misconception(no_minus, multiplied_by_the_power)
 def growing_without_a_minus(size, shift):
     return blocks(shift / frequencies(size), (1, 1, 1, 1))
 

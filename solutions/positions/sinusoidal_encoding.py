@@ -264,48 +264,48 @@ def whole_number_power(length, size):
 # Two at once.
 
 
-@sinusoidal_encoding.both(cosine_first, multiplied_by_the_power)
+@sinusoidal_encoding.combined_misconception(cosine_first, multiplied_by_the_power)
 def cosine_first_growing(length, size):
     turns = np.arange(length)[:, None] / frequencies(size)
     return woven(np.cos(turns), np.sin(turns))
 
 
-@sinusoidal_encoding.both(cosine_first, not_doubled)
+@sinusoidal_encoding.combined_misconception(cosine_first, not_doubled)
 def cosine_first_not_doubled(length, size):
     turns = np.arange(length)[:, None] * 10000.0 ** (-np.arange(size // 2) / size)
     return woven(np.cos(turns), np.sin(turns))
 
 
-@sinusoidal_encoding.both(cosine_first, counted_from_one)
+@sinusoidal_encoding.combined_misconception(cosine_first, counted_from_one)
 def cosine_first_from_one(length, size):
     turns = np.arange(1, length + 1)[:, None] * frequencies(size)
     return woven(np.cos(turns), np.sin(turns))
 
 
-@sinusoidal_encoding.both(cosine_first, a_rate_for_each_column)
+@sinusoidal_encoding.combined_misconception(cosine_first, a_rate_for_each_column)
 def cosine_first_a_rate_for_each_column(length, size):
     turns = np.arange(length)[:, None] / 10000.0 ** (np.arange(size) / size)
     return np.where(np.arange(size) % 2 == 0, np.cos(turns), np.sin(turns))
 
 
-@sinusoidal_encoding.both(sines_first, not_doubled)
+@sinusoidal_encoding.combined_misconception(sines_first, not_doubled)
 def sines_first_not_doubled(length, size):
     turns = np.arange(length)[:, None] * 10000.0 ** (-np.arange(size // 2) / size)
     return np.concatenate([np.sin(turns), np.cos(turns)], axis=1)
 
 
-@sinusoidal_encoding.both(sines_first, multiplied_by_the_power)
+@sinusoidal_encoding.combined_misconception(sines_first, multiplied_by_the_power)
 def sines_first_growing(length, size):
     turns = np.arange(length)[:, None] / frequencies(size)
     return np.concatenate([np.sin(turns), np.cos(turns)], axis=1)
 
 
-@sinusoidal_encoding.both(counted_from_one, not_doubled)
+@sinusoidal_encoding.combined_misconception(counted_from_one, not_doubled)
 def from_one_not_doubled(length, size):
     return waves(np.arange(1, length + 1)[:, None] * 10000.0 ** (-np.arange(size // 2) / size))
 
 
-@sinusoidal_encoding.both(not_doubled, multiplied_by_the_power)
+@sinusoidal_encoding.combined_misconception(not_doubled, multiplied_by_the_power)
 def not_doubled_growing(length, size):
     return waves(np.arange(length)[:, None] * 10000.0 ** (np.arange(size // 2) / size))
 

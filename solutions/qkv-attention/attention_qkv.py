@@ -380,43 +380,43 @@ for _mistake, _what in [
 # Two at once.
 
 
-@attention_qkv.both(_on_weights[softmax_over_the_queries], mixture_scaled_too)
+@attention_qkv.combined_misconception(_on_weights[softmax_over_the_queries], mixture_scaled_too)
 def over_the_queries_and_scaled_twice(queries, keys, values):
     return softmax_over_the_queries(queries, keys) @ values / root(keys.shape[-1])
 
 
-@attention_qkv.both(_on_weights[no_scale], _on_weights[softmax_over_the_queries])
+@attention_qkv.combined_misconception(_on_weights[no_scale], _on_weights[softmax_over_the_queries])
 def no_scale_over_the_queries(queries, keys, values):
     products = queries @ keys.T
     return rows_of(products.T).T @ values
 
 
-@attention_qkv.both(_on_weights[divides_by_d_k], _on_weights[softmax_over_the_queries])
+@attention_qkv.combined_misconception(_on_weights[divides_by_d_k], _on_weights[softmax_over_the_queries])
 def d_k_over_the_queries(queries, keys, values):
     return rows_of(keys @ queries.T / keys.shape[-1]).T @ values
 
 
-@attention_qkv.both(_on_weights[no_scale], mixes_the_keys)
+@attention_qkv.combined_misconception(_on_weights[no_scale], mixes_the_keys)
 def no_scale_mixes_the_keys(queries, keys, values):
     return no_scale(queries, keys) @ keys
 
 
-@attention_qkv.both(_on_weights[divides_by_d_k], mixes_the_keys)
+@attention_qkv.combined_misconception(_on_weights[divides_by_d_k], mixes_the_keys)
 def d_k_mixes_the_keys(queries, keys, values):
     return divides_by_d_k(queries, keys) @ keys
 
 
-@attention_qkv.both(_on_weights[no_scale], queries_and_keys_exchanged)
+@attention_qkv.combined_misconception(_on_weights[no_scale], queries_and_keys_exchanged)
 def no_scale_exchanged(queries, keys, values):
     return no_scale(keys, queries) @ values
 
 
-@attention_qkv.both(_on_weights[no_scale], _on_weights[only_exponentials])
+@attention_qkv.combined_misconception(_on_weights[no_scale], _on_weights[only_exponentials])
 def exponentials_without_scale(queries, keys, values):
     return np.exp(queries @ keys.T) @ values
 
 
-@attention_qkv.both(_on_weights[no_scale], weights_turned)
+@attention_qkv.combined_misconception(_on_weights[no_scale], weights_turned)
 def no_scale_and_weights_turned(queries, keys, values):
     return no_scale(queries, keys).T @ values
 

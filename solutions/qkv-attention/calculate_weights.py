@@ -359,67 +359,67 @@ def over_queries(scores):
     return shares(exponents(scores, 0), 0)
 
 
-@calculate_weights.both(no_scale, softmax_over_the_queries)
+@calculate_weights.combined_misconception(no_scale, softmax_over_the_queries)
 def no_scale_over_the_queries(queries, keys):
     return over_queries(queries @ keys.T)
 
 
-@calculate_weights.both(divides_by_d_k, softmax_over_the_queries)
+@calculate_weights.combined_misconception(divides_by_d_k, softmax_over_the_queries)
 def d_k_over_the_queries(queries, keys):
     return over_queries(queries @ keys.T / keys.shape[-1])
 
 
-@calculate_weights.both(multiplies_by_the_scale, softmax_over_the_queries)
+@calculate_weights.combined_misconception(multiplies_by_the_scale, softmax_over_the_queries)
 def multiplied_over_the_queries(queries, keys):
     return over_queries(queries @ keys.T * root(keys.shape[-1]))
 
 
-@calculate_weights.both(root_of_the_number_of_keys, softmax_over_the_queries)
+@calculate_weights.combined_misconception(root_of_the_number_of_keys, softmax_over_the_queries)
 def keys_over_the_queries(queries, keys):
     return over_queries(queries @ keys.T / root(len(keys)))
 
 
-@calculate_weights.both(no_scale, softmax_over_everything)
+@calculate_weights.combined_misconception(no_scale, softmax_over_everything)
 def no_scale_over_everything(queries, keys):
     return shares(np.exp(queries @ keys.T), None)
 
 
-@calculate_weights.both(no_scale, queries_and_keys_exchanged)
+@calculate_weights.combined_misconception(no_scale, queries_and_keys_exchanged)
 def no_scale_exchanged(queries, keys):
     return rows_of(keys @ queries.T)
 
 
-@calculate_weights.both(divides_by_d_k, queries_and_keys_exchanged)
+@calculate_weights.combined_misconception(divides_by_d_k, queries_and_keys_exchanged)
 def d_k_exchanged(queries, keys):
     return rows_of(keys @ queries.T / keys.shape[-1])
 
 
-@calculate_weights.both(root_of_the_number_of_keys, queries_and_keys_exchanged)
+@calculate_weights.combined_misconception(root_of_the_number_of_keys, queries_and_keys_exchanged)
 def root_of_the_keys_exchanged(queries, keys):
     return rows_of(keys @ queries.T / root(len(keys)))
 
 
-@calculate_weights.both(divides_by_d_k, softmax_over_everything)
+@calculate_weights.combined_misconception(divides_by_d_k, softmax_over_everything)
 def d_k_over_everything(queries, keys):
     return shares(np.exp(queries @ keys.T / keys.shape[-1]), None)
 
 
-@calculate_weights.both(no_scale, only_exponentials)
+@calculate_weights.combined_misconception(no_scale, only_exponentials)
 def exponentials_without_scale(queries, keys):
     return np.exp(queries @ keys.T)
 
 
-@calculate_weights.both(divides_by_d_k, no_softmax)
+@calculate_weights.combined_misconception(divides_by_d_k, no_softmax)
 def scores_over_d_k(queries, keys):
     return queries @ keys.T / keys.shape[-1]
 
 
-@calculate_weights.both(no_scale, softmax_applied_twice)
+@calculate_weights.combined_misconception(no_scale, softmax_applied_twice)
 def softmax_twice_without_scale(queries, keys):
     return rows_of(rows_of(queries @ keys.T))
 
 
-@calculate_weights.both(multiplies_by_the_scale, queries_and_keys_exchanged)
+@calculate_weights.combined_misconception(multiplies_by_the_scale, queries_and_keys_exchanged)
 def multiplied_exchanged(queries, keys):
     return rows_of(keys @ queries.T * root(keys.shape[-1]))
 

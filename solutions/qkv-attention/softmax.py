@@ -143,17 +143,17 @@ def exponentials_of_shares(x, axis=0):
     return np.exp(shares(x, axis))
 
 
-@softmax.both(no_exponential, _mistakes["over_everything"])
+@softmax.combined_misconception(no_exponential, _mistakes["over_everything"])
 def no_exponential_over_everything(x, axis=0):
     return shares(x, None)
 
 
-@softmax.both(no_exponential, _mistakes["always_axis_0"])
+@softmax.combined_misconception(no_exponential, _mistakes["always_axis_0"])
 def no_exponential_axis_0(x, axis=0):
     return shares(x, 0)
 
 
-@softmax.both(powers_of_two, _mistakes["over_everything"])
+@softmax.combined_misconception(powers_of_two, _mistakes["over_everything"])
 def powers_of_two_over_everything(x, axis=0):
     return shares(np.exp2(x), None)
 
@@ -191,37 +191,37 @@ def turned_for_axis_1_only(x, axis=0):
     return shares(np.exp(x.T), 0).T if axis == 1 else shares(np.exp(x), 0)
 
 
-@softmax.both(no_exponential, _mistakes["always_axis_1"])
+@softmax.combined_misconception(no_exponential, _mistakes["always_axis_1"])
 def no_exponential_axis_1(x, axis=0):
     return shares(x, 1)
 
 
-@softmax.both(no_exponential, _mistakes["sums_without_their_axis"])
+@softmax.combined_misconception(no_exponential, _mistakes["sums_without_their_axis"])
 def no_exponential_and_no_axis(x, axis=0):
     return x / x.sum(axis=axis)
 
 
-@softmax.both(no_exponential, _mistakes["always_the_last_axis"])
+@softmax.combined_misconception(no_exponential, _mistakes["always_the_last_axis"])
 def no_exponential_last_axis(x, axis=0):
     return shares(x, -1)
 
 
-@softmax.both(powers_of_two, _mistakes["always_axis_0"])
+@softmax.combined_misconception(powers_of_two, _mistakes["always_axis_0"])
 def powers_of_two_axis_0(x, axis=0):
     return shares(np.exp2(x), 0)
 
 
-@softmax.both(powers_of_two, _mistakes["sums_without_their_axis"])
+@softmax.combined_misconception(powers_of_two, _mistakes["sums_without_their_axis"])
 def powers_of_two_and_no_axis(x, axis=0):
     return np.exp2(x) / np.exp2(x).sum(axis=axis)
 
 
-@softmax.both(_mistakes["minus_sign"], _mistakes["always_axis_0"])
+@softmax.combined_misconception(_mistakes["minus_sign"], _mistakes["always_axis_0"])
 def minus_sign_axis_0(x, axis=0):
     return shares(np.exp(-x), 0)
 
 
-@softmax.both(_mistakes["minus_sign"], _mistakes["sums_without_their_axis"])
+@softmax.combined_misconception(_mistakes["minus_sign"], _mistakes["sums_without_their_axis"])
 def minus_sign_and_no_axis(x, axis=0):
     return np.exp(-x) / np.exp(-x).sum(axis=axis)
 

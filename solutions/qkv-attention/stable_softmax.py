@@ -301,43 +301,43 @@ def both_without_their_axis(x, axis=0):
     return e / e.sum(axis=axis)
 
 
-@stable_softmax.both(no_maximum_subtracted, _mistakes["always_axis_0"])
+@stable_softmax.combined_misconception(no_maximum_subtracted, _mistakes["always_axis_0"])
 def no_maximum_and_axis_0(x, axis=0):
     return shares(np.exp(x), 0)
 
 
-@stable_softmax.both(no_maximum_subtracted, _mistakes["sums_without_their_axis"])
+@stable_softmax.combined_misconception(no_maximum_subtracted, _mistakes["sums_without_their_axis"])
 def no_maximum_and_no_axis(x, axis=0):
     return np.exp(x) / np.exp(x).sum(axis=axis)
 
 
-@stable_softmax.both(no_maximum_subtracted, _mistakes["over_everything"])
+@stable_softmax.combined_misconception(no_maximum_subtracted, _mistakes["over_everything"])
 def no_maximum_over_everything(x, axis=0):
     return shares(np.exp(x), None)
 
 
-@stable_softmax.both(no_maximum_subtracted, _mistakes["always_axis_1"])
+@stable_softmax.combined_misconception(no_maximum_subtracted, _mistakes["always_axis_1"])
 def no_maximum_and_axis_1(x, axis=0):
     return shares(np.exp(x), 1)
 
 
-@stable_softmax.both(no_maximum_subtracted, _mistakes["always_the_last_axis"])
+@stable_softmax.combined_misconception(no_maximum_subtracted, _mistakes["always_the_last_axis"])
 def no_maximum_and_the_last_axis(x, axis=0):
     return shares(np.exp(x), -1)
 
 
-@stable_softmax.both(maximum_of_the_whole_array, _mistakes["always_axis_0"])
+@stable_softmax.combined_misconception(maximum_of_the_whole_array, _mistakes["always_axis_0"])
 def whole_array_and_axis_0(x, axis=0):
     return shares(np.exp(x - x.max()), 0)
 
 
-@stable_softmax.both(maximum_of_the_whole_array, _mistakes["sums_without_their_axis"])
+@stable_softmax.combined_misconception(maximum_of_the_whole_array, _mistakes["sums_without_their_axis"])
 def whole_array_and_no_axis(x, axis=0):
     e = np.exp(x - x.max())
     return e / e.sum(axis=axis)
 
 
-@stable_softmax.both(subtracts_the_mean, _mistakes["always_axis_0"])
+@stable_softmax.combined_misconception(subtracts_the_mean, _mistakes["always_axis_0"])
 def mean_subtracted_and_axis_0(x, axis=0):
     return shares(np.exp(x - x.mean(axis=0, keepdims=True)), 0)
 

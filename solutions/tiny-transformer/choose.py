@@ -385,14 +385,14 @@ def right_end_included(logits, temperature, uniform):
     return int(min(np.searchsorted(ends, uniform, side="left"), len(ends) - 1))
 
 
-@choose.both(multiplied_by_the_temperature, from_the_far_end)
+@choose.combined_misconception(multiplied_by_the_temperature, from_the_far_end)
 def multiplied_from_the_far_end(logits, temperature, uniform):
     if temperature == 0:
         return int(np.argmax(logits))
     return token_of(shares(logits, 1 / temperature), 1 - uniform)
 
 
-@choose.both(multiplied_by_the_temperature, sorted_first)
+@choose.combined_misconception(multiplied_by_the_temperature, sorted_first)
 def multiplied_and_sorted(logits, temperature, uniform):
     if temperature == 0:
         return int(np.argmax(logits))
@@ -400,7 +400,7 @@ def multiplied_and_sorted(logits, temperature, uniform):
     return int(order[token_of(shares(logits, 1 / temperature)[order], uniform)])
 
 
-@choose.both(temperature_ignored, sorted_first)
+@choose.combined_misconception(temperature_ignored, sorted_first)
 def temperature_ignored_and_sorted(logits, temperature, uniform):
     if temperature == 0:
         return int(np.argmax(logits))
@@ -429,14 +429,14 @@ def largest_logit_cut_off_when_cold(logits, temperature, uniform):
     return token_of(shares(logits, temperature), uniform)
 
 
-@choose.both(largest_logit_cut_off_when_cold, no_maximum_subtracted)
+@choose.combined_misconception(largest_logit_cut_off_when_cold, no_maximum_subtracted)
 def logit_when_cold_and_no_maximum(logits, temperature, uniform):
     if temperature == 0:
         return int(np.max(logits))
     return no_maximum_subtracted(logits, temperature, uniform)
 
 
-@choose.both(largest_logit_when_cold, no_maximum_subtracted)
+@choose.combined_misconception(largest_logit_when_cold, no_maximum_subtracted)
 def float_logit_when_cold_and_no_maximum(logits, temperature, uniform):
     if temperature == 0:
         return float(np.max(logits))

@@ -327,37 +327,37 @@ def no_cube(x, w_1, b_1, w_2, b_2):
     return feed(x, w_1, b_1, w_2, b_2, lambda z: 0.5 * z * (1 + np.tanh(math.sqrt(2 / math.pi) * z)))
 
 
-@feed_forward.both(first_bias_late, no_second_bias)
+@feed_forward.combined_misconception(first_bias_late, no_second_bias)
 def first_late_and_no_second(x, w_1, b_1, w_2, b_2):
     return (gelu(x @ w_1) + b_1) @ w_2
 
 
-@feed_forward.both(relu_for_gelu, no_biases)
+@feed_forward.combined_misconception(relu_for_gelu, no_biases)
 def relu_without_biases(x, w_1, b_1, w_2, b_2):
     return relu(x @ w_1) @ w_2
 
 
-@feed_forward.both(relu_for_gelu, no_second_bias)
+@feed_forward.combined_misconception(relu_for_gelu, no_second_bias)
 def relu_without_second_bias(x, w_1, b_1, w_2, b_2):
     return relu(x @ w_1 + b_1) @ w_2
 
 
-@feed_forward.both(relu_for_gelu, no_first_bias)
+@feed_forward.combined_misconception(relu_for_gelu, no_first_bias)
 def relu_without_first_bias(x, w_1, b_1, w_2, b_2):
     return relu(x @ w_1) @ w_2 + b_2
 
 
-@feed_forward.both(relu_for_gelu, residual_added)
+@feed_forward.combined_misconception(relu_for_gelu, residual_added)
 def relu_and_residual(x, w_1, b_1, w_2, b_2):
     return x + feed(x, w_1, b_1, w_2, b_2, relu)
 
 
-@feed_forward.both(exact_gelu, no_second_bias)
+@feed_forward.combined_misconception(exact_gelu, no_second_bias)
 def exact_without_second_bias(x, w_1, b_1, w_2, b_2):
     return feed(x, w_1, b_1, w_2, 0 * b_2, gelu_exact)
 
 
-@feed_forward.both(no_bend, no_biases)
+@feed_forward.combined_misconception(no_bend, no_biases)
 def neither_bend_nor_biases(x, w_1, b_1, w_2, b_2):
     return x @ w_1 @ w_2
 

@@ -292,51 +292,51 @@ def normed(x, axis=-1, epsilon=0.0, root=True):
     return centred / (np.sqrt(spread) if root else spread)
 
 
-@layer_norm.both(divided_by_the_variance, bias_before_gain)
+@layer_norm.combined_misconception(divided_by_the_variance, bias_before_gain)
 def variance_and_bias_before_gain(x, gain, bias, epsilon=1e-5):
     return (normed(x, -1, epsilon, False) + bias) * gain
 
 
-@layer_norm.both(divided_by_the_variance, over_everything)
+@layer_norm.combined_misconception(divided_by_the_variance, over_everything)
 def variance_over_everything(x, gain, bias, epsilon=1e-5):
     return normed(x, None, epsilon, False) * gain + bias
 
 
-@layer_norm.both(divided_by_the_variance, over_axis_0)
+@layer_norm.combined_misconception(divided_by_the_variance, over_axis_0)
 def variance_over_axis_0(x, gain, bias, epsilon=1e-5):
     return normed(x, 0, epsilon, False) * gain + bias
 
 
-@layer_norm.both(divided_by_the_variance, no_epsilon)
+@layer_norm.combined_misconception(divided_by_the_variance, no_epsilon)
 def variance_without_epsilon(x, gain, bias, epsilon=1e-5):
     with np.errstate(all="ignore"):
         return normed(x, -1, 0.0, False) * gain + bias
 
 
-@layer_norm.both(over_everything, no_epsilon)
+@layer_norm.combined_misconception(over_everything, no_epsilon)
 def over_everything_without_epsilon(x, gain, bias, epsilon=1e-5):
     with np.errstate(all="ignore"):
         return normed(x, None) * gain + bias
 
 
-@layer_norm.both(over_axis_0, no_epsilon)
+@layer_norm.combined_misconception(over_axis_0, no_epsilon)
 def over_axis_0_without_epsilon(x, gain, bias, epsilon=1e-5):
     with np.errstate(all="ignore"):
         return normed(x, 0) * gain + bias
 
 
-@layer_norm.both(bias_before_gain, no_epsilon)
+@layer_norm.combined_misconception(bias_before_gain, no_epsilon)
 def bias_before_gain_without_epsilon(x, gain, bias, epsilon=1e-5):
     with np.errstate(all="ignore"):
         return (normed(x) + bias) * gain
 
 
-@layer_norm.both(bias_before_gain, epsilon_outside_the_root)
+@layer_norm.combined_misconception(bias_before_gain, epsilon_outside_the_root)
 def bias_before_gain_epsilon_outside(x, gain, bias, epsilon=1e-5):
     return ((x - x.mean(axis=-1, keepdims=True)) / (x.std(axis=-1, keepdims=True) + epsilon) + bias) * gain
 
 
-@layer_norm.both(divided_by_d_minus_one, no_epsilon)
+@layer_norm.combined_misconception(divided_by_d_minus_one, no_epsilon)
 def d_minus_one_without_epsilon(x, gain, bias, epsilon=1e-5):
     return divided_by_d_minus_one(x, gain, bias, 0.0)
 

@@ -86,7 +86,7 @@ def two_slips(one, other):
         return size(vocabulary, positions, d_model, layers, attention_bias, **here, **there)
 
     wrong.__name__ = f"{one}_{other}"
-    model_size.both(first, second)(wrong)
+    model_size.combined_misconception(first, second)(wrong)
 
 
 slip(

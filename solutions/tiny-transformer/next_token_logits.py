@@ -347,42 +347,42 @@ def everything_shown(length):
     return np.ones((length, length), dtype=bool)
 
 
-@next_token_logits.both(no_mask, no_last_norm)
+@next_token_logits.combined_misconception(no_mask, no_last_norm)
 def neither_mask_nor_last_norm(tokens, parameters, heads):
     p = parameters
     return unnormed(stack(embed(tokens, p), p, heads, everything_shown(tokens.shape[1])), p)
 
 
-@next_token_logits.both(no_positions, no_mask)
+@next_token_logits.combined_misconception(no_positions, no_mask)
 def neither_positions_nor_mask(tokens, parameters, heads):
     p = parameters
     return logits(stack(p["tokens"][tokens], p, heads, everything_shown(tokens.shape[1])), p)
 
 
-@next_token_logits.both(no_positions, no_last_norm)
+@next_token_logits.combined_misconception(no_positions, no_last_norm)
 def neither_positions_nor_last_norm(tokens, parameters, heads):
     return unnormed(stack(parameters["tokens"][tokens], parameters, heads), parameters)
 
 
-@next_token_logits.both(mask_turned, no_last_norm)
+@next_token_logits.combined_misconception(mask_turned, no_last_norm)
 def mask_turned_without_last_norm(tokens, parameters, heads):
     p = parameters
     return unnormed(stack(embed(tokens, p), p, heads, causal(tokens.shape[1]).T), p)
 
 
-@next_token_logits.both(no_mask, last_word_only)
+@next_token_logits.combined_misconception(no_mask, last_word_only)
 def last_word_without_mask(tokens, parameters, heads):
     return no_mask(tokens, parameters, heads)[:, -1]
 
 
-@next_token_logits.both(no_mask, probabilities)
+@next_token_logits.combined_misconception(no_mask, probabilities)
 def probabilities_without_mask(tokens, parameters, heads):
     z = no_mask(tokens, parameters, heads)
     e = np.exp(z - z.max(-1, keepdims=True))
     return e / e.sum(-1, keepdims=True)
 
 
-@next_token_logits.both(no_last_norm, vectors_for_logits)
+@next_token_logits.combined_misconception(no_last_norm, vectors_for_logits)
 def vectors_without_last_norm(tokens, parameters, heads):
     return stack(embed(tokens, parameters), parameters, heads)
 

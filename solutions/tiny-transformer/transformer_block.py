@@ -388,7 +388,7 @@ def both(first, second):
             return wrong(x, parameters, heads, mask)
 
         function.__name__ = wrong.__name__
-        transformer_block.both(*pair)(function)
+        transformer_block.combined_misconception(*pair)(function)
         return wrong
 
     return register

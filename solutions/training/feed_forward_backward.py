@@ -513,17 +513,17 @@ def tables_not_turned(upstream, x, w_1, b_1, w_2, b_2):
     )
 
 
-@feed_forward_backward.both(no_slope, z_for_the_second_table)
+@feed_forward_backward.combined_misconception(no_slope, z_for_the_second_table)
 def as_if_nothing_were_bent(upstream, x, w_1, b_1, w_2, b_2):
     return feed_back(upstream, x, w_1, b_1, w_2, b_2, slope=lambda z: 1.0, bent=lambda z: z)
 
 
-@feed_forward_backward.both(no_slope, first_bias_not_in_z)
+@feed_forward_backward.combined_misconception(no_slope, first_bias_not_in_z)
 def no_slope_no_bias(upstream, x, w_1, b_1, w_2, b_2):
     return feed_back(upstream, x, w_1, 0 * b_1, w_2, b_2, slope=lambda z: 1.0)
 
 
-@feed_forward_backward.both(only_the_first_half, biases_along_axis_0)
+@feed_forward_backward.combined_misconception(only_the_first_half, biases_along_axis_0)
 def first_half_along_axis_0(upstream, x, w_1, b_1, w_2, b_2):
     z = x @ w_1 + b_1
     d_z = upstream @ w_2.T * 0.5 * (1 + gate(z))

@@ -474,25 +474,25 @@ def upstream_normalised(upstream, x, gain, epsilon=1e-5):
     )
 
 
-@layer_norm_backward.both(gain_forgotten, mean_and_spread_as_if_fixed)
+@layer_norm_backward.combined_misconception(gain_forgotten, mean_and_spread_as_if_fixed)
 def fixed_and_no_gain(upstream, x, gain, epsilon=1e-5):
     _, n, root = parts(x, epsilon)
     return upstream / root, over_words(upstream * n), over_words(upstream)
 
 
-@layer_norm_backward.both(mean_and_spread_as_if_fixed, added_up_along_axis_0)
+@layer_norm_backward.combined_misconception(mean_and_spread_as_if_fixed, added_up_along_axis_0)
 def fixed_and_axis_0(upstream, x, gain, epsilon=1e-5):
     _, n, root = parts(x, epsilon)
     return upstream * gain / root, (upstream * n).sum(axis=0), upstream.sum(axis=0)
 
 
-@layer_norm_backward.both(mean_and_spread_as_if_fixed, no_epsilon)
+@layer_norm_backward.combined_misconception(mean_and_spread_as_if_fixed, no_epsilon)
 def fixed_and_no_epsilon(upstream, x, gain, epsilon=1e-5):
     with np.errstate(all="ignore"):
         return back(upstream, x, gain, 0.0, lambda d_n, n, root: d_n / root)
 
 
-@layer_norm_backward.both(gain_forgotten, through_the_variance_forgotten)
+@layer_norm_backward.combined_misconception(gain_forgotten, through_the_variance_forgotten)
 def no_gain_no_variance(upstream, x, gain, epsilon=1e-5):
     _, n, root = parts(x, epsilon)
     return (upstream - mean(upstream)) / root, over_words(upstream * n), over_words(upstream)

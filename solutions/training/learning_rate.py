@@ -384,17 +384,17 @@ def all_counted_from_0(step, steps, warmup, peak, final=0.0):
     return down(done(step - 1, steps, warmup), peak, final)
 
 
-@learning_rate.both(no_warmup, straight_down)
+@learning_rate.combined_misconception(no_warmup, straight_down)
 def no_warmup_straight(step, steps, warmup, peak, final=0.0):
     return peak if step <= warmup else final + (peak - final) * (1 - done(step, steps, warmup))
 
 
-@learning_rate.both(final_ignored, straight_down)
+@learning_rate.combined_misconception(final_ignored, straight_down)
 def final_ignored_straight(step, steps, warmup, peak, final=0.0):
     return peak * step / warmup if step <= warmup else peak * (1 - done(step, steps, warmup))
 
 
-@learning_rate.both(final_ignored, counted_from_the_first_step)
+@learning_rate.combined_misconception(final_ignored, counted_from_the_first_step)
 def final_ignored_from_the_first(step, steps, warmup, peak, final=0.0):
     return peak * step / warmup if step <= warmup else down(step / steps, peak, 0.0)
 

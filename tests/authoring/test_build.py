@@ -19,7 +19,7 @@ from autograder.authoring.lab import read_lab, read_labs
 from autograder.authoring.preprocessors import KeepOutputs
 from autograder.authoring.released_notebook import BuildError, release_notebook
 from autograder.core.course import read_course
-from autograder.core.notebook_cells import cell_grade_id, grade_id
+from autograder.core.notebook_cells import get_grade_id, make_grade_id
 from autograder.student import answer_key
 from autograder.values.encoding import decode, encode
 
@@ -67,7 +67,7 @@ def find_leaks(notebook, text):
 
 @pytest.mark.parametrize("lab", LABS_HERE)
 def test_no_answer_stands_in_the_students_notebook(lab):
-    student_notebook = nbformat.read(COURSE.released_notebook(lab), as_version=4)
+    student_notebook = nbformat.read(COURSE.released_notebook_path(lab), as_version=4)
     outputs = [str(output) for cell in student_notebook.cells for output in cell.get("outputs", ())]
     text = "\n".join([*(cell.source for cell in student_notebook.cells), *outputs])
     assert len(list(answer_lines(solution(lab)))) > 5
@@ -84,11 +84,11 @@ def test_a_leaked_answer_is_noticed(lab):
 
 @pytest.mark.parametrize("lab", LABS_HERE)
 def test_every_stub_raises_not_implemented(lab):
-    student_notebook = nbformat.read(COURSE.released_notebook(lab), as_version=4)
-    by_id = {cell_grade_id(cell): cell for cell in student_notebook.cells if cell_grade_id(cell)}
+    student_notebook = nbformat.read(COURSE.released_notebook_path(lab), as_version=4)
+    by_id = {get_grade_id(cell): cell for cell in student_notebook.cells if get_grade_id(cell)}
     for exercise in LABS[lab].exercises.values():
-        assert "raise NotImplementedError()" in by_id[grade_id(exercise.name)].source
-        test_cell = by_id[f"test-{grade_id(exercise.name)}"]
+        assert "raise NotImplementedError()" in by_id[make_grade_id(exercise.name)].source
+        test_cell = by_id[f"test-{make_grade_id(exercise.name)}"]
         assert test_cell.metadata["nbgrader"]["points"] == exercise.points
     manual_cells = []
     for cell in by_id.values():
@@ -165,7 +165,7 @@ def test_a_picture_is_kept_as_a_plain_png_with_its_alt_text():
 @pytest.mark.parametrize("lab", LABS_HERE)
 def test_the_kept_outputs_are_those_of_an_untouched_notebook(lab):
     """No output that students see at first depends on an answer."""
-    student_notebook = nbformat.read(COURSE.released_notebook(lab), as_version=4)
+    student_notebook = nbformat.read(COURSE.released_notebook_path(lab), as_version=4)
     outputs_by_cell = saved_outputs(student_notebook)
     new_notebook, _ = KeepOutputs().preprocess(building.run_notebook(student_notebook, ROOT), {})
     new_cells = [cell for cell in new_notebook.cells if cell.id in outputs_by_cell]
@@ -180,7 +180,7 @@ def test_most_labs_keep_outputs():
     labs = [
         name
         for name in LABS_HERE
-        if saved_outputs(nbformat.read(COURSE.released_notebook(name), as_version=4))
+        if saved_outputs(nbformat.read(COURSE.released_notebook_path(name), as_version=4))
     ]
     assert len(labs) > len(LABS_HERE) / 2
 
@@ -272,7 +272,7 @@ def test_a_changed_solution_changes_its_own_files_only(copy):
 
 
 def test_a_different_key_is_drift(copy):
-    path = smallest_lab(copy).course.answers_folder("additive-attention") / "attention.key"
+    path = smallest_lab(copy).course.answer_key_folder("additive-attention") / "attention.key"
     header, arrays = decode(zlib.decompress(path.read_bytes()))
     case = next(c for c in header["cases"] if arrays[c["expected"]["array"]].dtype == np.float64)
     index = case["expected"]["array"]
@@ -289,7 +289,7 @@ def test_a_different_key_is_drift(copy):
 
 
 def test_a_key_without_exercise_is_drift_and_building_deletes_it(copy):
-    path = smallest_lab(copy).course.answers_folder("additive-attention") / "no_more.key"
+    path = smallest_lab(copy).course.answer_key_folder("additive-attention") / "no_more.key"
     path.write_bytes(b"old")
     assert find_drift(copy) == [
         "notebooks/additive-attention/answers/no_more.key (it belongs to no exercise)"
@@ -348,7 +348,7 @@ def test_points_are_defined_once_and_headings_follow(monkeypatch):
 )
 def test_a_broken_solution_is_refused(spoil, sentence):
     notebook = solution("attention-masks")
-    index = next(i for i, c in enumerate(notebook.cells) if cell_grade_id(c) == "causal-mask")
+    index = next(i for i, c in enumerate(notebook.cells) if get_grade_id(c) == "causal-mask")
     spoil(notebook, index)
     with pytest.raises(BuildError, match=re.escape(sentence)):
         normalize_notebook(notebook, MASKS)
@@ -378,7 +378,7 @@ def test_a_result_to_guess_first_must_be_hidden(instruction):
 
 def test_a_solution_without_an_end_marker_is_named():
     notebook = solution("attention-masks")
-    cell = next(c for c in notebook.cells if cell_grade_id(c) == "causal-mask")
+    cell = next(c for c in notebook.cells if get_grade_id(c) == "causal-mask")
     cell.source = cell.source.replace("### END SOLUTION", "")
     message = "ClearSolutions refuses the cell 'causal-mask': no end solution"
     with pytest.raises(BuildError, match=message):
@@ -437,8 +437,9 @@ def test_pictures_and_measurements_are_refreshed_on_request(
     for tag in ("illustration", building.MEASUREMENT_TAG):
         cell = nbformat.v4.new_code_cell("1", id=f"a-{tag}", metadata={"tags": [tag]})
         notebook.cells.append(cell)
-    lab.solution.write_text(
-        building._dump(building.normalize_notebook(with_outputs(notebook, "old"), lab)), "utf-8"
+    lab.solution_path.write_text(
+        building._format_notebook_file(building.normalize_notebook(with_outputs(notebook, "old"), lab)),
+        "utf-8",
     )
 
     def run_notebook(notebook, course):
@@ -469,10 +470,10 @@ def test_the_release_for_grading_keeps_the_marking_schemes_and_no_output():
 
 def test_every_lab_has_a_place_in_the_course():
     assert [lab.order for lab in LABS.values()] == list(range(1, len(LABS) + 1))
-    assert list(answer_key.load_lab_keys()) == list(COURSE.labs)
-    key_orders = [key.order for key in answer_key.load_lab_keys().values()]
+    assert list(answer_key.load_lab_descriptions()) == list(COURSE.labs)
+    key_orders = [key.order for key in answer_key.load_lab_descriptions().values()]
     assert key_orders == list(range(1, len(LABS) + 1))
-    assert [list(key.points) for key in answer_key.load_lab_keys().values()] == [
+    assert [list(key.points) for key in answer_key.load_lab_descriptions().values()] == [
         list(lab.exercises) for lab in LABS.values()
     ]
 
@@ -515,7 +516,7 @@ COMPARE_KEYS = """
 from our_course import COURSE, lab
 from autograder.student.answer_key import encode_key, keys_are_equal
 for name, exercise in lab("positions").exercises.items():
-    key = COURSE.answers_folder("positions") / f"{name}.key"
+    key = COURSE.answer_key_folder("positions") / f"{name}.key"
     print(name, keys_are_equal(key.read_bytes(), encode_key(exercise)))
 """
 

@@ -103,7 +103,7 @@ def test_the_zip_holds_no_answer():
 def test_an_answer_in_the_zip_is_noticed():
     source = list(LABS[LAB].reference_cells.values())[-1]
     line = source.split("### BEGIN SOLUTION\n")[1].splitlines()[-2].strip()
-    notebook = COURSE.released_notebook(LAB).read_text("utf-8")
+    notebook = COURSE.released_notebook_path(LAB).read_text("utf-8")
     assert find_leaks({"a.ipynb": f"prose\n{line}\n".encode()})
     assert find_leaks({f"notebooks/{LAB}/{LAB}.ipynb": f"{notebook}\n{line}\n".encode()})
 

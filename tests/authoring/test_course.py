@@ -18,7 +18,7 @@ from autograder.authoring.lab import LabError, read_lab
 from autograder.authoring.skeleton import SkeletonError, write_course, write_exercise, write_lab
 from autograder.core.course import CourseError, find_course, read_course
 from autograder.core.errors import AutograderError
-from autograder.sandbox.choice import why_unavailable
+from autograder.sandbox.choice import explain_unavailability
 
 ENGINE = ROOT / "autograder"
 BIN = Path(sys.executable).parent
@@ -141,7 +141,7 @@ def course(tmp_path):
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-@pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable())
+@pytest.mark.skipif(bool(explain_unavailability()), reason=explain_unavailability())
 def test_skeletons_can_be_built_checked_graded_and_reported_unchanged(tmp_path):
     run_command(tmp_path, "new", "course", "chance")
     home = tmp_path / "chance"

@@ -15,9 +15,9 @@ from our_course import COURSE
 
 from autograder.authoring.domain import Domain
 from autograder.authoring.lab import read_labs
-from autograder.judging.call_answer import call_student_function
-from autograder.judging.compare import first_difference
-from autograder.values.case_records import LAYOUTS, Inputs, copy_with_layout, memory_layout
+from autograder.judging.compare import compare_answer
+from autograder.judging.student_calls import call_student_function
+from autograder.values.case_records import LAYOUTS, Inputs, copy_with_layout, find_memory_layout
 
 LABS = [lab for lab in read_labs(COURSE).values() if not lab.unavailable_reason() and not lab.needs]
 EXERCISES = [e for lab in LABS for e in lab.exercises.values() if e.declared_domain is not None]
@@ -56,8 +56,8 @@ def find_traits(case_inputs: Inputs, sizes: tuple[int, ...]) -> set[str]:
             traits.add(f"argument {name} in {array.dtype.name}")
             largest = float(np.abs(array.astype(float)).max(initial=0))
             traits |= {f"argument {name} as large as {n}" for n in (20, 900) if largest >= n}
-        if memory_layout(array) != "C":
-            traits.add(f"argument {name} {memory_layout(array)}")
+        if find_memory_layout(array) != "C":
+            traits.add(f"argument {name} {find_memory_layout(array)}")
         if array.dtype == bool and array.ndim and array.size and (~array.any(axis=-1)).any():
             traits.add(f"argument {name}: a row with nothing in it")
     for name, value in [*enumerate(case_inputs.args), *case_inputs.kwargs.items()]:
@@ -138,7 +138,7 @@ def questions(exercise, seed: int | None):
 def is_caught(exercise, function: Callable, seed: int | None) -> bool:
     cases = questions(exercise, seed)
     answers = (call_student_function(function, question.inputs, exercise.rules.call) for question in cases)
-    return any(first_difference(q.expected, a, exercise.rules) for q, a in zip(cases, answers))
+    return any(compare_answer(q.expected, a, exercise.rules) for q, a in zip(cases, answers))
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
@@ -202,15 +202,15 @@ def test_axes_above_the_usual_sizes_have_sizes_of_their_own():
     assert len(equal_sizes) == 10, "only in the corners: all smallest, all large"
 
 
-@pytest.mark.parametrize("steady", [True, False])
-def test_a_steady_domain_has_the_same_shapes_in_every_draw(steady):
+@pytest.mark.parametrize("has_fixed_shapes", [True, False])
+def test_a_steady_domain_has_the_same_shapes_in_every_draw(has_fixed_shapes):
     """A library that compiles for each shape then compiles once, and not for each submission."""
 
     def draw(rng, **sizes):
         return Inputs((rng.normal(size=tuple(sizes.values())[:4]),))
 
     axes, masks = {f"axis {n}": (1, 60) for n in range(4)}, {"mask": ("one", "other")}
-    domain = Domain(axes, masks, (), (), False, draw, steady)
+    domain = Domain(axes, masks, (), (), False, draw, has_fixed_shapes)
 
     def draw_arrays(seed, corners=True):
         return [
@@ -222,13 +222,13 @@ def test_a_steady_domain_has_the_same_shapes_in_every_draw(steady):
         return [array.shape for array in drawn_arrays]
 
     first_draw, second_draw = draw_arrays(0), draw_arrays(1)
-    assert (shapes(first_draw) == shapes(second_draw)) is steady
+    assert (shapes(first_draw) == shapes(second_draw)) is has_fixed_shapes
     assert (
         len(set(shapes(first_draw) + shapes(second_draw))) <= 15
-    ) is steady  # of 46 cases: three per axis, usual, all small, all large
+    ) is has_fixed_shapes  # of 46 cases: three per axis, usual, all small, all large
     # Different sizes, so that no transpose can hide.
     assert all(len(set(shape)) > 2 for shape in shapes(first_draw)[:-2])
     assert not np.array_equal(first_draw[0], second_draw[0])
     assert (
         shapes(draw_arrays(0, corners=False)) != shapes(first_draw)[:14]
-    ) is steady  # the visible cases are not steady
+    ) is has_fixed_shapes  # the visible cases are not steady

@@ -17,7 +17,7 @@ from autograder.authoring import distribution
 from autograder.authoring.lab import read_labs
 from autograder.core.course import read_course
 from autograder.core.errors import AutograderError
-from autograder.sandbox.choice import why_unavailable
+from autograder.sandbox.choice import explain_unavailability
 
 ROOT = Path(__file__).parents[2]
 COURSE_FOLDER = Path(__file__).parents[1] / "other_course"
@@ -35,8 +35,8 @@ MISTAKES = {
     "mean_and_spread": "the-other-way-round",
 }
 needs_sandbox = pytest.mark.skipif(
-    bool(why_unavailable()),
-    reason=why_unavailable() or "there is a sandbox",
+    bool(explain_unavailability()),
+    reason=explain_unavailability() or "there is a sandbox",
 )
 
 # Editable installs would find the repository, whatever the path.

@@ -79,7 +79,7 @@ def test_an_expected_error_and_a_printed_text_are_compared_as_well():
 def test_fractions_move_by_a_few_units_and_equal_ones_stay_equal():
     array = np.array([0.25, 1.5, 1.5, 2.0, 0.0, -0.3, np.inf, np.nan])[::-1]
     moved = stability.perturb_last_digits(array)
-    assert stability.memory_layout(moved) == stability.memory_layout(array) == "strided"
+    assert stability.find_memory_layout(moved) == stability.find_memory_layout(array) == "strided"
     is_fraction = np.isfinite(array) & (array != np.rint(array))
     assert np.array_equal(array[~is_fraction], moved[~is_fraction], equal_nan=True)
     units = np.abs(moved[is_fraction] - array[is_fraction]) / np.spacing(np.abs(array[is_fraction]))
@@ -101,7 +101,7 @@ def test_the_other_process_computes_as_another_processor():
         "print(json.dumps([optional_cpu_features(), openblas]))"
     )
     found = {}
-    for name, variables in {"here": {}, "there": stability.other_processor()}.items():
+    for name, variables in {"here": {}, "there": stability.emulate_other_processor()}.items():
         ran = subprocess.run(
             [sys.executable, "-c", code],
             env={**stability.make_grading_environment(ROOT), **variables},

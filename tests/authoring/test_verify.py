@@ -11,8 +11,8 @@ from small_lab import lab_of
 from autograder.authoring import Exercise, inputs
 from autograder.authoring.exercise import ExerciseError
 from autograder.authoring.lab import read_labs
-from autograder.authoring.verify import find_definition_mistakes, find_doubts
-from autograder.judging.call_answer import call_student_function
+from autograder.authoring.verify import find_definition_mistakes, find_definition_warnings
+from autograder.judging.student_calls import call_student_function
 
 
 def draw_vector(rng):
@@ -134,7 +134,7 @@ def test_an_argument_that_is_only_read_is_not_changed():
 
 def test_an_exercise_with_visible_cases_only_is_warned_about():
     three = [lambda rng, n=n: inputs(n) for n in range(3)]
-    (sentence,) = find_doubts(lab_of(lambda x: x + 1, *three))
+    (sentence,) = find_definition_warnings(lab_of(lambda x: x + 1, *three))
     assert sentence.startswith(
         "a-lab: every case of answer is one that students see, so a table of these answers"
     )
@@ -142,11 +142,11 @@ def test_an_exercise_with_visible_cases_only_is_warned_about():
     def random_case(rng):
         return inputs(int(rng.integers(1000)))
 
-    assert find_doubts(lab_of(lambda x: x + 1, *three, random_case)) == []
+    assert find_definition_warnings(lab_of(lambda x: x + 1, *three, random_case)) == []
     lab = lab_of(lambda x: x + 1, *three)
     domain = lab.exercises["answer"].domain(sizes={"n": (1, 60)})
     domain(lambda rng, n: inputs(int(rng.integers(1000)) + n))
-    assert find_doubts(lab) == []
+    assert find_definition_warnings(lab) == []
 
 
 def test_a_cell_that_uses_an_answer_without_ready_is_named():
@@ -158,16 +158,16 @@ def test_a_cell_that_uses_an_answer_without_ready_is_named():
         new_code_cell("print('answer')", id="other"),
         new_markdown_cell("answer(1)", id="text"),
     ]
-    assert find_doubts(lab) == []
+    assert find_definition_warnings(lab) == []
     lab.cells.append(new_code_cell("print(answer(1))", id="see"))
-    (sentence,) = find_doubts(lab)
+    (sentence,) = find_definition_warnings(lab)
     assert sentence.startswith("a-lab: the cell 'see' uses answer.")
     assert sentence.endswith("let it begin with `if ready(answer):`.")
 
 
 def test_no_exercise_of_this_course_has_visible_cases_only_and_each_cell_asks_ready():
     labs = [lab for lab in read_labs(COURSE).values() if not lab.unavailable_reason()]
-    assert [sentence for lab in labs for sentence in find_doubts(lab)] == []
+    assert [sentence for lab in labs for sentence in find_definition_warnings(lab)] == []
 
 
 def find_weaknesses_with(function, reference=lambda x: -x, case=draw_vector, **options):
@@ -267,7 +267,7 @@ def test_a_pair_may_raise_the_error_of_one_misconception():
     answer = lab.exercises["answer"]
     answer.misconception(means="m", nudge="n", raises=ValueError)(no_product)
     answer.misconception(means="m", nudge="n")(twice)
-    answer.both(no_product, twice)(lambda x: np.ones(2) @ x)
+    answer.combined_misconception(no_product, twice)(lambda x: np.ones(2) @ x)
     assert not any("raises" in sentence for sentence in find_definition_mistakes(lab))
 
 

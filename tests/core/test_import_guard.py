@@ -15,12 +15,12 @@ from our_course import COURSE, ROOT, release
 from autograder.authoring.lab import Lab, read_lab
 from autograder.authoring.skeleton import write_course
 from autograder.core import import_guard
-from autograder.core.notebook_cells import nbgrader_metadata
+from autograder.core.notebook_cells import get_nbgrader_metadata
 from autograder.grading import pool
 from autograder.grading.grade_submission import grade_submission
-from autograder.grading.pool import sandbox_for
+from autograder.grading.pool import get_sandbox
 from autograder.sandbox import PRELOAD, Cell, SandboxError
-from autograder.sandbox.unconfined import Unconfined
+from autograder.sandbox.no_isolation import NoIsolation
 from autograder.sandbox.webassembly import WebAssembly
 from autograder.student import answer_key
 from autograder.student.check import CheckFailed, check
@@ -98,13 +98,13 @@ def test_a_numpy_lab_allows_no_package_of_another_lab(package):
 def test_check_and_mark_allow_the_same_packages(name):
     """The answer key, which `check` reads, has the list that the lab's sandbox gets."""
     lab = read_lab(COURSE, name)
-    key = answer_key.load_lab_keys()[name]
+    key = answer_key.load_lab_descriptions()[name]
     assert set(key.packages) == lab.allowed_packages
     assert ("torch" in key.packages) == ("keras" in lab.required_packages)
 
 
 def test_a_lab_s_sandbox_refuses_the_packages_of_other_labs():
-    sandbox = sandbox_for(read_lab(COURSE, "qkv-attention"), "none")
+    sandbox = get_sandbox(read_lab(COURSE, "qkv-attention"), "none")
     first, second = sandbox.run([Cell("import torch"), Cell("import attention_labs")])
     assert first.outputs[0]["evalue"] == import_guard.describe_refusal("torch", ["attention_labs"])
     assert second.status == "ok"
@@ -168,7 +168,7 @@ def test_marking_refuses_it_in_a_notebook_s_own_code_and_not_in_its_libraries():
         "import numpy.linalg, math, attention_labs",
         "import importlib as i\ni.import_module('pytest')",
     ]
-    with Unconfined(preload=PRELOAD, library=[ROOT / "attention_labs"], course=ROOT) as sandbox:
+    with NoIsolation(preload=PRELOAD, library=[ROOT / "attention_labs"], course=ROOT) as sandbox:
         first, *other_runs = sandbox.run([Cell(source) for source in cells])
     assert first.status == "error"
     assert first.outputs[0]["evalue"] == import_guard.describe_refusal("pytest")
@@ -177,7 +177,7 @@ def test_marking_refuses_it_in_a_notebook_s_own_code_and_not_in_its_libraries():
 
 def test_the_imports_of_a_set_up_are_loaded_once_for_all_submissions():
     lab = read_lab(COURSE, "attention-masks")
-    sandbox = sandbox_for(lab, "none")
+    sandbox = get_sandbox(lab, "none")
     new = """
 for name in sys.modules.keys() - before:
     if name.startswith('attention_labs'):
@@ -214,7 +214,7 @@ def test_a_notebook_begins_with_the_rules_for_all_answers(name):
         "`check` and the grader reject other packages, such as SciPy",
         "must not change the arrays they are given",
     ]
-    keras = "why_unavailable" in (ROOT / "solutions" / name / "lab.toml").read_text("utf-8")
+    keras = "explain_unavailability" in (ROOT / "solutions" / name / "lab.toml").read_text("utf-8")
     required_texts.append(
         "Keras and its backend" if keras else "If the input is float64, compute in float64."
     )
@@ -224,7 +224,7 @@ def test_a_notebook_begins_with_the_rules_for_all_answers(name):
 # Packages that a sandbox does not have
 
 
-class Bare(Unconfined):
+class Bare(NoIsolation):
     """A sandbox without any of the packages that a course allows."""
 
     @classmethod
@@ -240,13 +240,13 @@ def test_a_lab_is_refused_if_a_package_is_missing(name, monkeypatch):
     monkeypatch.setattr(pool, "find_sandbox", lambda choice: Bare)
     course_lab = read_lab(COURSE, name)
     if not course_lab.needs:  # one shows PyTorch where it is, and does without
-        assert not course_lab.required_packages and pool.find_sandbox_for([course_lab], "auto") is Bare
+        assert not course_lab.required_packages and pool.choose_sandbox_class([course_lab], "auto") is Bare
         return
     with pytest.raises(
         SandboxError,
         match=rf"{name} cannot be marked here\. keras cannot be imported where",
     ):
-        pool.find_sandbox_for([course_lab], "none")
+        pool.choose_sandbox_class([course_lab], "none")
 
 
 @pytest.mark.parametrize(("line", "reason"), [
@@ -269,7 +269,7 @@ def test_a_package_of_another_lab_fails_in_the_students_code_only(line):
 def check_faults_with_line(line, reason):
     notebook = nbformat.reads(release("additive-attention"), 4)
     if line.startswith("def"):
-        cells = (cell for cell in notebook.cells if nbgrader_metadata(cell).get("solution"))
+        cells = (cell for cell in notebook.cells if get_nbgrader_metadata(cell).get("solution"))
         next(cells).source += f"\n{line}\n"
     else:
         notebook.cells.append(new_code_cell(line))
@@ -279,7 +279,7 @@ def check_faults_with_line(line, reason):
     assert all(row.score is None for row in graded.results)
 
 
-@pytest.mark.skipif(bool(WebAssembly.why_unavailable()), reason="it is not installed")
+@pytest.mark.skipif(bool(WebAssembly.explain_unavailability()), reason="it is not installed")
 def test_a_guest_s_packages_are_known_without_starting_one():
     assert WebAssembly.missing_packages(
         frozenset({"numpy", "matplotlib", "pandas", "IPython", "math", "keras"}),

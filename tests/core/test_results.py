@@ -14,7 +14,7 @@ from autograder.grading.pool import PRELOAD
 from autograder.judging import compare, judge
 from autograder.reports import feedback_summary, statistics
 from autograder.sandbox.bubblewrap import Bubblewrap
-from autograder.sandbox.choice import why_unavailable
+from autograder.sandbox.choice import explain_unavailability
 from autograder.student import check
 from autograder.values import structural_mistakes
 
@@ -26,7 +26,7 @@ CALLS = """def stable_softmax(x, axis=0):
 CALLS_AND_FAILS = "def stable_softmax(x, axis=0):\n    return softmax(x, axis) + 1"
 STUB = "def softmax(x, axis=0):\n    raise NotImplementedError()"
 
-pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable())
+pytestmark = pytest.mark.skipif(bool(explain_unavailability()), reason=explain_unavailability())
 
 
 @pytest.fixture(scope="module")
@@ -68,19 +68,19 @@ def test_other_wording_changes_no_machine_field(sandbox, monkeypatch, softmax, s
     row = next(row for row in original_fields if row[0] == "stable_softmax")
     assert (row[4], row[5], row[6]) == (kind, cause, kind is ResultReason.STUB)
     for module in (compare, feedback_summary):
-        monkeypatch.setattr(module, "NOT_WRITTEN", "Noch nicht geschrieben.")
+        monkeypatch.setattr(module, "NOT_WRITTEN_MESSAGE", "Noch nicht geschrieben.")
     for module in (judge, marking, feedback_summary, check):
         monkeypatch.setattr(
             module,
             "describe_broken_dependency",
-            lambda name, written=True: f"Wegen {name}.",
+            lambda name, is_written=True: f"Wegen {name}.",
         )
     monkeypatch.setattr(marking, "FOLLOW_THROUGH_MESSAGE", "Für sich richtig ({names}).")
     monkeypatch.setattr(
         marking, "_HIDDEN_CASE_SUMMARIES", dict.fromkeys(marking._HIDDEN_CASE_SUMMARIES, "anders")
     )
-    for name in structural_mistakes.STRUCTURAL:
-        monkeypatch.setitem(structural_mistakes.STRUCTURAL, name, ("Anders.", "Warum?"))
+    for name in structural_mistakes.MISTAKES:
+        monkeypatch.setitem(structural_mistakes.MISTAKES, name, ("Anders.", "Warum?"))
     assert machine_fields(sandbox, softmax, stable_softmax) == original_fields
 
 

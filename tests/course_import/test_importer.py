@@ -18,9 +18,9 @@ from sample_class import perfect, with_answer
 from autograder.authoring.lab import read_labs
 from autograder.core.course import read_course
 from autograder.core.files import write_file
-from autograder.judging.compare import first_difference
+from autograder.judging.compare import compare_answer
 from autograder.sandbox.bubblewrap import Bubblewrap
-from autograder.sandbox.choice import why_unavailable
+from autograder.sandbox.choice import explain_unavailability
 from autograder.sandbox.webassembly import WebAssembly
 from autograder.student import answer_key
 from autograder.values.case_records import Answer, ComparisonRules
@@ -34,8 +34,8 @@ from course_import.otter_source import _OtterReader
 from course_import.write_exercise import explain_unwritable, format_value
 
 needs_sandbox = pytest.mark.skipif(
-    bool(why_unavailable()),
-    reason=why_unavailable() or "there is a sandbox",
+    bool(explain_unavailability()),
+    reason=explain_unavailability() or "there is a sandbox",
 )
 
 
@@ -510,10 +510,8 @@ def test_a_float_will_do_for_a_whole_number_unless_a_test_asks_for_its_type(cour
     files = {name: (course / f"solutions/whole/{name}.py").read_text("utf-8") for name in names}
     assert ["floats_too=True" in text for text in files.values()] == [True, False, True, False]
     for value, right in ((1, True), (1.0, True), (0, False), (2, False), ("1", False)):
-        assert (
-            first_difference(True, Answer(value, "int"), ComparisonRules(floats_too=True)) is None
-        ) is right
-    assert first_difference(True, Answer(1, "int"), ComparisonRules())
+        assert (compare_answer(True, Answer(value, "int"), ComparisonRules(floats_too=True)) is None) is right
+    assert compare_answer(True, Answer(1, "int"), ComparisonRules())
 
 
 @pytest.mark.long
@@ -868,7 +866,7 @@ def test_a_file_beside_the_notebook_is_where_the_notebook_looks(course):
 
 def why_unavailable_there(sandbox):
     kind = {"bubblewrap": Bubblewrap, "webassembly": WebAssembly}[sandbox]
-    return kind.why_unavailable()
+    return kind.explain_unavailability()
 
 
 def test_a_module_that_only_a_solution_imports_stays_with_its_author(course):
@@ -1134,7 +1132,7 @@ def test_a_picture_of_more_bytes_than_the_limit_stays_and_is_named(tmp_path, mon
     for size, problems in ((100, 0), (101, 1)):
         (tmp_path / "a.png").write_bytes(bytes(size))
         cell = new_markdown_cell("![a](a.png)")
-        report = CellImportReport(SourceCell(1, "text", cell.source, code=False))
+        report = CellImportReport(SourceCell(1, "text", cell.source, is_code=False))
         pictures.attach_pictures(cell, tmp_path, report)
         assert len(report.problems) == problems and ("attachments" in cell) == (not problems)
 

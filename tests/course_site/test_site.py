@@ -258,4 +258,4 @@ def test_the_keras_lab_gives_a_reason_in_a_browser(monkeypatch):
     from attention_labs import keras_start
 
     monkeypatch.setattr(keras_start.sys, "platform", "emscripten")
-    assert "does not run in a browser" in keras_start.why_unavailable()
+    assert "does not run in a browser" in keras_start.explain_unavailability()

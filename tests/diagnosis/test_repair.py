@@ -10,8 +10,8 @@ import pytest
 
 from autograder.core.time_limit import TimeLimitExceeded
 from autograder.diagnosis.repair import MAX_SEARCH_SECONDS, find_repair
-from autograder.judging.call_answer import call_student_function
-from autograder.judging.compare import first_difference
+from autograder.judging.compare import compare_answer
+from autograder.judging.student_calls import call_student_function
 from autograder.student import check as student
 from autograder.student.check import CheckFailed, check
 from autograder.values.case_records import ComparisonRules, Inputs, Question
@@ -58,7 +58,7 @@ def find_repair_for(function, questions):
     failing, passing = [], []
     for question in questions:
         answer = call_student_function(function, question.inputs)
-        if first_difference(question.expected, answer, ComparisonRules()):
+        if compare_answer(question.expected, answer, ComparisonRules()):
             failing.append(question)
         else:
             passing.append(question)
@@ -296,8 +296,8 @@ def test_a_diagnosis_that_takes_too_long_leaves_the_finding(monkeypatch):
         if len(limits) > 1:  # the second is that of the diagnosis
             raise TimeLimitExceeded("It did not end")
 
-    original_deadline = student.deadline
-    monkeypatch.setattr(student, "deadline", deadline)
+    original_deadline = student.limit_call_time
+    monkeypatch.setattr(student, "limit_call_time", deadline)
     text = check_message(SOFTMAX)
     assert len(limits) > 1 and "did not end" not in text and "numbers differ" in text
 

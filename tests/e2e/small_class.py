@@ -44,7 +44,7 @@ RAISES = f"raise ValueError({SCRIPT + IMAGE!r})"
 
 def fill_answers(**answers: str):
     """A copy of the released notebook with these sources, by cell id, `_` for `-`."""
-    notebook = nbformat.read(COURSE.released_notebook(LAB), as_version=4)
+    notebook = nbformat.read(COURSE.released_notebook_path(LAB), as_version=4)
     sources = {name.replace("_", "-"): source for name, source in answers.items()}
     for cell in notebook.cells:
         cell.source = sources.get(cell.id, cell.source)

@@ -8,7 +8,7 @@ import pytest
 from autograder.core.course import CLASSROOM_VARIABLE
 from autograder.grading.grade_submission import FOLLOW_THROUGH_MESSAGE
 from autograder.student import answer_key
-from autograder.values.structural_mistakes import NOT_WRITTEN
+from autograder.values.structural_mistakes import NOT_WRITTEN_MESSAGE
 from e2e.driving import MISCHIEF, ROOT, Watch, environment, jupyterlab, run
 from e2e.small_class import LAB, SCRIPT, submit
 
@@ -99,7 +99,7 @@ def opened(page, server, address):
 
 
 def test_every_notebook_shows_our_verdicts_and_no_script_runs(page, server):
-    means = {m.name: m.means for m in answer_key.load_key("alignment").misconceptions}
+    means = {m.name: m.means for m in answer_key.load_exercise_key("alignment").misconceptions}
     addresses = submissions(page, server)
     shown = {}
     for student, address in addresses.items():
@@ -113,7 +113,7 @@ def test_every_notebook_shows_our_verdicts_and_no_script_runs(page, server):
     assert "✓ alignment: Right in all" in shown["ada"]
     assert means["no-tanh"] in shown["ben"]
     assert FOLLOW_THROUGH_MESSAGE.partition("{")[0] in shown["ben"]
-    assert NOT_WRITTEN in shown["dan"]
+    assert NOT_WRITTEN_MESSAGE in shown["dan"]
     assert "It is slower." in shown["ben"] and "javascript:" not in shown["ben"]  # what acts is taken out
     for student in ("cyd", "eve"):  # in code and in what was printed it stands as text
         assert MISCHIEF in shown[student]

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from autograder.core.notebook_cells import grade_id
+from autograder.core.notebook_cells import make_grade_id
 from autograder.student.reuse import REUSE_VARIABLE
 from e2e.driving import ROOT, Notebook, environment, jupyterlab, run
 
@@ -63,9 +63,9 @@ def passed(page, server, path, **sources):
     notebook = Notebook.at(page, server, path)
     notebook.run_cell("setup")
     for name, source in sources.items():
-        notebook.write(grade_id(name), source)
-        notebook.run_cell(f"test-{grade_id(name)}")
-        assert f"{name}: correct in all" in notebook.outputs()[f"test-{grade_id(name)}"]
+        notebook.write(make_grade_id(name), source)
+        notebook.run_cell(f"test-{make_grade_id(name)}")
+        assert f"{name}: correct in all" in notebook.outputs()[f"test-{make_grade_id(name)}"]
     return notebook
 
 

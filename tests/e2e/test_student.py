@@ -9,9 +9,9 @@ from sample_class import wrong_answer
 
 from autograder.authoring.lab import read_labs
 from autograder.core.course import read_course
-from autograder.core.notebook_cells import grade_id
+from autograder.core.notebook_cells import make_grade_id
 from autograder.student import answer_key
-from autograder.values.structural_mistakes import NOT_WRITTEN
+from autograder.values.structural_mistakes import NOT_WRITTEN_MESSAGE
 from e2e.driving import BIN, ROOT, SERVER_OPTIONS, Notebook, environment, run, serving
 
 COURSE = read_course(ROOT)
@@ -105,7 +105,7 @@ def path_of(work, lab):
 def answers(lab):
     """The right answer of each exercise, its docstring and markers left out."""
     cells = LABS[lab].reference_cells
-    return {grade_id(name): cells[grade_id(name)] for name in exercises(lab)}
+    return {make_grade_id(name): cells[make_grade_id(name)] for name in exercises(lab)}
 
 
 def test_the_start_page_says_where_to_begin(page, server):
@@ -126,28 +126,28 @@ def test_the_start_page_says_where_to_begin(page, server):
 @pytest.mark.parametrize("lab", OFFERED_LABS)
 def test_a_day_in_the_lab(lab, page, server, work, env):
     notebook = Notebook.at(page, server, f"{lab}/{lab}.ipynb")
-    tests = [f"test-{grade_id(name)}" for name in exercises(lab)]
+    tests = [f"test-{make_grade_id(name)}" for name in exercises(lab)]
 
     notebook.run_all()
     assert notebook.failed() == tests
     outputs = notebook.outputs()
     for name in exercises(lab):
-        text = outputs[f"test-{grade_id(name)}"]
-        assert text.startswith(NOT_WRITTEN)
+        text = outputs[f"test-{make_grade_id(name)}"]
+        assert text.startswith(NOT_WRITTEN_MESSAGE)
         assert text.rstrip().endswith(f"{name}: not written yet.")
     assert "Traceback" not in "\n".join(outputs.values())
     assert "0 of" in outputs["progress"]
     assert notebook.too_wide() == []
 
     name, mistake, source = mistake_in(lab)
-    notebook.write(grade_id(name), source)
-    notebook.run_cell(f"test-{grade_id(name)}")
-    text = notebook.outputs()[f"test-{grade_id(name)}"]
-    misconception = {m.name: m for m in answer_key.load_key(name).misconceptions}[mistake]
+    notebook.write(make_grade_id(name), source)
+    notebook.run_cell(f"test-{make_grade_id(name)}")
+    text = notebook.outputs()[f"test-{make_grade_id(name)}"]
+    misconception = {m.name: m for m in answer_key.load_exercise_key(name).misconceptions}[mistake]
     assert misconception.means.replace("`", "") in text
     assert re.search(rf"{name}: \d+ of \d+ cases are right\.$", text.rstrip())
-    if isinstance(answer_key.load_key(name).questions[0].expected, np.ndarray):
-        tables = notebook.cell(notebook.index(f"test-{grade_id(name)}")).locator("table caption")
+    if isinstance(answer_key.load_exercise_key(name).questions[0].expected, np.ndarray):
+        tables = notebook.cell(notebook.index(f"test-{make_grade_id(name)}")).locator("table caption")
         assert tables.all_inner_texts() == ["yours", "expected", "difference"]
 
     if lab == "additive-attention":
@@ -171,7 +171,7 @@ def test_a_day_in_the_lab(lab, page, server, work, env):
     assert notebook.failed() == []
     outputs = notebook.outputs()
     for name in exercises(lab):
-        assert f"{name}: correct in all" in outputs[f"test-{grade_id(name)}"]
+        assert f"{name}: correct in all" in outputs[f"test-{make_grade_id(name)}"]
         assert f"✓ {name}" in outputs["progress"]
     assert not [cell for cell, text in outputs.items() if "This cell runs once" in text]
     pictures = notebook.panel.locator(".jp-OutputArea img")
@@ -261,7 +261,7 @@ def test_a_reset_brings_the_whole_lab_back_and_keeps_the_old_version(started_wor
     assert [backup.read_bytes() for backup in path.parent.glob("*before-reset*.ipynb")] == [
         solved_bytes,
     ]
-    assert path.read_bytes() == COURSE.released_notebook("additive-attention").read_bytes()
+    assert path.read_bytes() == COURSE.released_notebook_path("additive-attention").read_bytes()
     wrong = run("autograder", "reset", path, "softmax", env=env)
     assert wrong.returncode == 2
     assert "its exercises are alignment and attention" in wrong.stderr

@@ -273,7 +273,7 @@ def test_late_days_are_used_in_the_order_of_the_due_dates(classroom, monkeypatch
     classroom.course = replace(classroom.course, policy={**TENTH, "late_days": 3}, lab=due)
     classroom.root.mkdir()
     with GradebookWriter(classroom) as gradebook:
-        gradebook.enter_labs(list(labs.values()), read_policy(classroom.course, labs))
+        gradebook.save_labs(list(labs.values()), read_policy(classroom.course, labs))
     # After due
     hours = {"ada": (25, 49), "bo": (-1, 49), "cy": (25, 49), "di": (97, 1), "ed": (25, 49)}
     for name, index in (("positions", 1), (LAB, 0)):

@@ -14,15 +14,15 @@ from nbgrader.api import Gradebook
 from our_course import COURSE
 from our_course import lab as our_lab
 
-from autograder.core.notebook_cells import cell_grade_id
+from autograder.core.notebook_cells import get_grade_id
 from autograder.core.results import Verdict
 from autograder.gradebook import result_store
 from autograder.gradebook.classroom import Classroom, Submission
 from autograder.gradebook.graded_submission import GradingOptions
 from autograder.grading.grade_submission import grade_unreadable_submission
-from autograder.sandbox.choice import why_unavailable
+from autograder.sandbox.choice import explain_unavailability
 
-pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable())
+pytestmark = pytest.mark.skipif(bool(explain_unavailability()), reason=explain_unavailability())
 
 LAB, OTHER_LAB = "first-steps", "second-lab"
 EXERCISE = "mean_of_first_steps"
@@ -37,9 +37,9 @@ def autograder(folder, *arguments):
 def submit(course, student, answer=None, words="In my own words.", submitted_at=None, lab=LAB):
     notebook = nbformat.read(course / "solutions" / lab / f"{lab}.ipynb", as_version=4)
     for cell in notebook.cells:
-        if cell_grade_id(cell) == EXPLAIN:
+        if get_grade_id(cell) == EXPLAIN:
             cell.source = f"{student}: {words}" if words else ""
-        if answer and cell_grade_id(cell) == EXERCISE.replace("_", "-"):
+        if answer and get_grade_id(cell) == EXERCISE.replace("_", "-"):
             cell.source = f"def {EXERCISE}(numbers):\n    return {answer}"
     folder = course / "classroom" / "submitted" / student / lab
     folder.mkdir(parents=True, exist_ok=True)
@@ -301,7 +301,7 @@ def test_how_it_was_run_matters_where_it_can(tmp_path, verdict, options, is_reus
             *graded_submission.results[1:],
         ),
     )
-    fingerprint = result_store.submission_fingerprint(submission, our_lab("qkv-attention"), GradingOptions())
+    fingerprint = result_store.fingerprint_submission(submission, our_lab("qkv-attention"), GradingOptions())
     result_store.store_result(place, submission, graded_submission, fingerprint)
     assert (
         result_store.load_result(place, submission, our_lab("qkv-attention"), options) is not None

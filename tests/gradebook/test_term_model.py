@@ -189,7 +189,7 @@ class WrittenLab:
         for exercise in model.EXERCISES:
             self.exercises[exercise] = SimpleNamespace(name=exercise, points=points[exercise], parts={})
         self.manual_questions = {model.QUESTION: points[model.QUESTION]}
-        self.solution = SimpleNamespace(read_bytes=lambda: b"")
+        self.solution_path = SimpleNamespace(read_bytes=lambda: b"")
 
     def find_item_of_cell(self, cell):
         return cell.removeprefix("test-")
@@ -243,7 +243,7 @@ def write_term(room, facts, labs, attempts) -> None:
     write_roster(room, facts)
     policy = read_policy(room.course, labs)
     with GradebookWriter(room) as writer:
-        writer.enter_labs(list(labs.values()), policy)
+        writer.save_labs(list(labs.values()), policy)
         for (student, lab), attempt in attempts.items():
             time = attempt.submitted_at and f"{attempt.submitted_at:%Y-%m-%d %H:%M:%S} UTC"
             write_file(room.submitted / student / lab / f"{lab}.ipynb", "{}")
@@ -254,7 +254,7 @@ def write_term(room, facts, labs, attempts) -> None:
             writer.record_marks_of_question(labs[lab], name, {student: (repr(points), "")})
     with Gradebook(room.db, room.course.id) as gradebook:
         for lab, due in facts.gradebook_due.items():
-            if policy.due[lab] is None:
+            if policy.due_dates[lab] is None:
                 gradebook.find_assignment(lab).duedate = to_naive(due)
         for (student, lab), extension in facts.gradebook_extensions.items():
             gradebook.find_submission(lab, student).extension = extension

@@ -22,13 +22,13 @@ from autograder.grading.run import grade_class
 from autograder.intake import collect
 from autograder.reports.class_page import write_report
 from autograder.reports.feedback_pages import write_feedback_pages
-from autograder.sandbox.choice import why_unavailable
+from autograder.sandbox.choice import explain_unavailability
 
 LAB = "additive-attention"  # alignment 4, attention 3, explain-tanh 3
 BEST = {"attempts": "best", "penalty_per_day": 0.1}
 
 pytestmark = [
-    pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable()),
+    pytest.mark.skipif(bool(explain_unavailability()), reason=explain_unavailability()),
     pytest.mark.filterwarnings("ignore"),
 ]
 

@@ -29,7 +29,7 @@ from autograder.grading import pool
 from autograder.grading.grade_submission import grade_unreadable_submission, report_grader_fault
 from autograder.grading.pool import GradingPool
 from autograder.grading.run import grade_class
-from autograder.sandbox.choice import why_unavailable
+from autograder.sandbox.choice import explain_unavailability
 
 LAB = "additive-attention"
 SUBMISSION_COUNT = 8  # submissions
@@ -37,7 +37,7 @@ POLICY = read_policy(COURSE, {LAB: lab(LAB)})
 BIN = Path(sys.executable).parent
 POSTGRES = sorted(Path("/usr/lib/postgresql").glob("*/bin")) if os.name == "posix" else []
 
-pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable())
+pytestmark = pytest.mark.skipif(bool(explain_unavailability()), reason=explain_unavailability())
 
 
 @pytest.fixture(scope="module")
@@ -340,7 +340,7 @@ labs = {{{LAB!r}: lab({LAB!r})}}
 policy = read_policy(COURSE, labs)
 time.sleep(max(0, {time.time() + 12} - time.time()))
 with GradebookWriter(Classroom({str(tmp_path)!r}, COURSE)) as book:
-    book.enter_labs(list(labs.values()), policy)
+    book.save_labs(list(labs.values()), policy)
 """
     runs = [
         subprocess.Popen(
@@ -471,7 +471,7 @@ def test_a_lost_connection_loses_no_row(classroom, server, tmp_path):
     first = []
     grade_folder(place.root, first.append, workers=2)
     with GradebookWriter(place) as gradebook:
-        gradebook.enter_labs([lab(LAB)], POLICY)
+        gradebook.save_labs([lab(LAB)], POLICY)
         submission = place.read_submission("s00", LAB)
         graded_submission = result_store.load_result(place, submission, lab(LAB), GradingOptions())
         gradebook.record_submission(submission, graded_submission)
@@ -591,7 +591,7 @@ def test_a_hostile_class_is_the_same_in_postgresql(server, tmp_path):
 def test_a_gradebook_that_goes_away_gets_a_sentence_and_loses_no_row(classroom, tmp_path):
     place = Classroom(fresh_copy(classroom, tmp_path / "class"), COURSE)
     with GradebookWriter(place) as writer:
-        writer.enter_labs([lab(LAB)], POLICY)
+        writer.save_labs([lab(LAB)], POLICY)
         graded_submission = grade_unreadable_submission(lab(LAB), "There is none.")
         writer.record_submission(place.read_submission("s00", LAB), graded_submission)
         (place.root / "gradebook.db").unlink()
@@ -608,7 +608,7 @@ def test_what_another_run_has_written_meanwhile_is_met_and_not_written_twice(cla
     graded_submission = grade_unreadable_submission(lab(LAB), "There is none.")
     first, second_submission = place.read_submission("s00", LAB), place.read_submission("s01", LAB)
     with GradebookWriter(place) as writer, GradebookWriter(place) as second_writer:
-        writer.enter_labs([lab(LAB)], POLICY)
+        writer.save_labs([lab(LAB)], POLICY)
         writer.record_submission(first, graded_submission)  # now it knows what there is
         second_writer.record_submission(second_submission, graded_submission)
         second_writer.record_submission(first, graded_submission)

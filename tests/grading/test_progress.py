@@ -151,7 +151,7 @@ def test_a_class_to_try_things_on_keeps_its_due_date(tmp_path):
 
     sample_class.main(tmp_path, LAB, 1)
     with GradebookWriter(Classroom(tmp_path, COURSE)) as gradebook:
-        gradebook.enter_labs([lab(LAB)], read_policy(COURSE, {LAB: lab(LAB)}))
+        gradebook.save_labs([lab(LAB)], read_policy(COURSE, {LAB: lab(LAB)}))
     with nbgrader_db.open_gradebook(Classroom(tmp_path, COURSE)) as gradebook:
         assert gradebook.find_assignment(LAB).duedate  # some of its submissions are late
 
@@ -165,7 +165,7 @@ def test_the_formgraders_list_finds_a_submissions_notebooks_by_an_index(tmp_path
 
     for _ in range(2):  # a class that has it keeps it
         with GradebookWriter(Classroom(tmp_path, COURSE)) as gradebook:
-            gradebook.enter_labs([lab(LAB)], read_policy(COURSE, {LAB: lab(LAB)}))
+            gradebook.save_labs([lab(LAB)], read_policy(COURSE, {LAB: lab(LAB)}))
     new_due = "EXPLAIN QUERY PLAN SELECT * FROM submitted_notebook WHERE assignment_id = 'x'"
     with nbgrader_db.open_gradebook(Classroom(tmp_path, COURSE)) as gradebook:
         assert "USING INDEX" in str(gradebook.db.execute(text(new_due)).fetchall())

@@ -38,7 +38,7 @@ from worker_functions import (
 from autograder.core.course import CourseError
 from autograder.core.errors import make_printable
 from autograder.core.files import write_file
-from autograder.core.notebook_cells import grade_id
+from autograder.core.notebook_cells import make_grade_id
 from autograder.diagnosis.render import render_tables
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.deadlines import parse_timestamp, set_aside_invalid_timestamp
@@ -52,7 +52,7 @@ from autograder.grading.grade_submission import (
     grade_submission,
     release_for_grading,
 )
-from autograder.grading.pool import sandbox_for
+from autograder.grading.pool import get_sandbox
 from autograder.grading.rebuild_notebook import (
     MAX_CELLS,
     UnreadableNotebook,
@@ -358,7 +358,7 @@ def test_what_would_take_a_renderer_long_is_shown_plain(name):
 def test_much_code_in_small_cells_is_not_coloured():
     """IPython's lexer takes 50 ms for each cell of 2,000 such characters, of up to 1,000."""
     line = "?a" * 240
-    sources = {sanitise.shorten_slow_code(line, plain=plain)[:3] for plain in (False, True)}
+    sources = {sanitise.shorten_slow_code(line, text_only=plain)[:3] for plain in (False, True)}
     assert sources == {"?a?", "# ("}
     notebook = nbformat.v4.new_notebook()
     notebook.cells = [nbformat.v4.new_code_cell(f"{line}\n{n}", id=f"own-{n}") for n in range(400)]
@@ -422,7 +422,7 @@ def test_errors_are_limited_in_sum():
 def test_outputs_are_limited_in_sum():
     clean = sanitise.OutputCleaner().clean_within_limits
     stream = {"output_type": "stream", "name": "stdout", "text": "x" * 900_000}
-    total = sum(sanitise.output_size(clean(stream)) for _ in range(40))
+    total = sum(sanitise.measure_output(clean(stream)) for _ in range(40))
     assert total < 1.2 * sanitise.MAX_OUTPUT_CHARACTERS
 
 
@@ -739,7 +739,7 @@ def test_the_right_code_of_a_second_run_is_in_no_words_that_are_kept():
     """The second run can see the reference, so an error message could quote it."""
     course_lab = lab("qkv-attention")
     earlier, later = "softmax", "stable_softmax"
-    right = course_lab.reference_cells[grade_id(earlier)]
+    right = course_lab.reference_cells[make_grade_id(earlier)]
     spy = f"""
 def {later}(*a, **k):
     seen = [c for c in get_ipython().user_ns["In"] if "def {earlier}(" in c and "mine" not in c]
@@ -751,7 +751,7 @@ def {later}(*a, **k):
     notebook = with_answer(perfect(course_lab), earlier, f"def {earlier}(*a, **k):\n    'mine'\n")
     notebook = with_answer(notebook, later, spy)
     graded_submission = grade_submission(
-        json.dumps(notebook).encode(), course_lab, sandbox_for(course_lab, "none"), salt="x"
+        json.dumps(notebook).encode(), course_lab, get_sandbox(course_lab, "none"), salt="x"
     )
     row = next(row for row in graded_submission.results if row.exercise == later)
     assert row.message.endswith(f" With the right `{earlier}` in place, `{later}` does not pass either.")
@@ -903,8 +903,8 @@ def test_a_link_in_place_of_a_students_folder_leads_nowhere(tmp_path):
     (ada_folder / "submission_secret.txt").write_text("secret")
     (tmp_path / "submitted" / "mallory").symlink_to(ada_folder.parent)
     assert (
-        classroom.read_submission("mallory", LAB).data is None
-        and classroom.read_submission("ada", LAB).data == b"{}"
+        classroom.read_submission("mallory", LAB).content is None
+        and classroom.read_submission("ada", LAB).content == b"{}"
     )
     assert classroom.read_exchange_secret("mallory", LAB) is None
     assert not set_aside_invalid_timestamp(tmp_path / "submitted" / "mallory" / LAB)

@@ -20,7 +20,7 @@ from our_course import COURSE, ROOT, lab, release
 from sample_class import perfect as perfect_lab
 from sample_class import with_answer, wrong_answer
 
-from autograder.core.notebook_cells import cell_grade_id
+from autograder.core.notebook_cells import get_grade_id
 from autograder.core.results import ResultReason
 from autograder.gradebook.graded_submission import GradingOptions
 from autograder.grading.grade_submission import grade_submission, release_for_grading
@@ -28,14 +28,14 @@ from autograder.grading.pool import PRELOAD, grade_in_this_process
 from autograder.judging.judge import describe_broken_dependency
 from autograder.platforms.grade_one import make_platform_result
 from autograder.sandbox.bubblewrap import Bubblewrap
-from autograder.sandbox.choice import why_unavailable
-from autograder.values.structural_mistakes import NOT_WRITTEN
+from autograder.sandbox.choice import explain_unavailability
+from autograder.values.structural_mistakes import NOT_WRITTEN_MESSAGE
 
 LAB = "additive-attention"
 LIBRARY = [ROOT / "attention_labs", ROOT / "data"]
 COMMAND = [str(Path(sys.executable).with_name("autograder"))]
 
-pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable())
+pytestmark = pytest.mark.skipif(bool(explain_unavailability()), reason=explain_unavailability())
 
 
 def autograder(*arguments, **options):
@@ -116,7 +116,7 @@ def test_the_solution_scores_full_and_the_stub_nothing(graded_class):
         )
         assert (bob[exercise]["verdict"], bob[exercise]["score"]) == ("error", 0)
         assert bob[exercise]["kind"] == ResultReason.STUB
-        assert NOT_WRITTEN in bob[exercise]["message"]
+        assert NOT_WRITTEN_MESSAGE in bob[exercise]["message"]
     manual = [row for row in rows if row["verdict"] == "manual"]
     assert manual
     assert all(row["score"] is None for row in manual)
@@ -169,7 +169,7 @@ def test_a_helper_in_another_cell_is_followed_through_too():
     name = "qkv-attention"
     doubled = "def stable_softmax(x, axis=0):\n    return 2 * softmax(x - np.max(x), axis=axis)"
     notebook = with_answer(perfect(name), "stable_softmax", doubled)
-    softmax = next(cell.source for cell in notebook.cells if cell_grade_id(cell) == "softmax")
+    softmax = next(cell.source for cell in notebook.cells if get_grade_id(cell) == "softmax")
     helper = "def in_rows(scores):\n    return stable_softmax(scores, axis=-1)"
     notebook = with_answer(notebook, "softmax", f"{softmax}\n\n{helper}")
     weights = (
@@ -330,7 +330,7 @@ def texts_at_the_end(name, code):
 
 def test_the_time_of_an_answer_is_that_of_its_cell_and_its_calls():
     notebook = perfect(LAB)
-    cell = next(c for c in notebook.cells if cell_grade_id(c) == "alignment")
+    cell = next(c for c in notebook.cells if get_grade_id(c) == "alignment")
     cell.source = f"import time\ntime.sleep(0.5)\n{cell.source}"
     with Bubblewrap(preload=PRELOAD, library=LIBRARY, course=ROOT) as sandbox:
         rows = grade_submission(

@@ -34,7 +34,7 @@ from submissions.suite import (
     make_class,
 )
 
-from autograder.sandbox.choice import why_unavailable
+from autograder.sandbox.choice import explain_unavailability
 
 LABS = (LAB, "additive-attention")
 SECRET = "a-secret-of-the-grader"  # in the grader's environment and home
@@ -64,7 +64,7 @@ SHORT_LIMITS = {"cell_seconds": 2, "call_seconds": 4}
 LONG_LIMITS = {"cell_seconds": 60, "call_seconds": 60, "total_seconds": 600}
 
 pytestmark = [
-    pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable()),
+    pytest.mark.skipif(bool(explain_unavailability()), reason=explain_unavailability()),
     pytest.mark.timeout(900),
 ]
 

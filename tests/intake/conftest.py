@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from downloads import make_classroom, make_zip, write_files
 
-from autograder.intake import archives, find, roster, store, upload_limits
+from autograder.intake import archives, finder, roster, store, upload_limits
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def set_limits(monkeypatch):
     """Return a function that changes limits of the intake."""
 
     def change(**changes):
-        for module in (upload_limits, store, find, roster, archives):
+        for module in (upload_limits, store, finder, roster, archives):
             monkeypatch.setattr(module, "LIMITS", replace(upload_limits.LIMITS, **changes))
 
     return change

@@ -8,9 +8,9 @@ import pytest
 
 from autograder.core.results import Result, Verdict
 from autograder.diagnosis.render import describe_inputs, render_html, render_tables, render_text
-from autograder.judging.call_answer import call_student_function, pack_result
-from autograder.judging.compare import describe_failing_property, first_difference, same_answer
+from autograder.judging.compare import compare_answer, describe_failing_property, same_answer
 from autograder.judging.judge import judge
+from autograder.judging.student_calls import call_student_function, pack_result
 from autograder.values.case_records import (
     Answer,
     ComparisonRules,
@@ -19,7 +19,7 @@ from autograder.values.case_records import (
     Misconception,
     Question,
 )
-from autograder.values.structural_mistakes import NOT_WRITTEN, STRUCTURAL
+from autograder.values.structural_mistakes import MISTAKES, NOT_WRITTEN_MESSAGE
 from autograder.values.tolerance import arrays_agree
 
 RULES = ComparisonRules()
@@ -30,7 +30,7 @@ EXPECTED = np.array([[0.25, 0.75], [0.5, 0.5], [0.1, 0.9]])
 def compare_value(value, rules=None, expected=EXPECTED):
     type_name, packed_value = pack_result(value)
     answer = Answer(packed_value, type_name)
-    return first_difference(expected, answer, rules or RULES)
+    return compare_answer(expected, answer, rules or RULES)
 
 
 def test_a_right_answer_has_no_difference():
@@ -128,7 +128,7 @@ def test_an_object_that_equals_everything_is_no_right_answer():
 
     for answer in (EXPECTED.view(Yes), Always()):
         packed_answer = call_student_function(partial(lambda value: value, answer), Inputs())
-        assert first_difference(EXPECTED, packed_answer, RULES) is not None
+        assert compare_answer(EXPECTED, packed_answer, RULES) is not None
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_messages_name_case_shapes_and_what_to_do():
     finding = judge([QUESTION], [answer], RULES, [])
     text = render_text(finding)
     assert "In the case “a small case”, inputs (3, 2), axis=1: Your function returned a list" in text
-    assert STRUCTURAL["returns-a-list"][1] in text
+    assert MISTAKES["returns-a-list"][1] in text
 
 
 def test_a_vector_is_written_as_a_vector():
@@ -179,7 +179,7 @@ def test_the_stub_gets_a_clean_message():
     answer = call_student_function(stub, QUESTION.inputs)
     finding = judge([QUESTION], [answer], RULES, [])
     assert (finding.verdict, finding.misconception) == (Verdict.ERROR, None)
-    assert render_text(finding).startswith(NOT_WRITTEN)
+    assert render_text(finding).startswith(NOT_WRITTEN_MESSAGE)
 
 
 def test_the_html_escapes_what_the_student_raised():
@@ -326,9 +326,9 @@ def test_numbers_of_numpy_are_numbers():
 def test_what_a_call_prints_can_be_the_answer():
     rules = ComparisonRules(returns="printed")
     right = call_student_function(lambda: print("one \ntwo\n"), Inputs())
-    assert first_difference("one\ntwo", right, rules) is None
+    assert compare_answer("one\ntwo", right, rules) is None
     wrong = call_student_function(lambda: print("one\nthree"), Inputs())
-    assert "says in line 2 'three'; expected 'two'" in first_difference("one\ntwo", wrong, rules).observation
+    assert "says in line 2 'three'; expected 'two'" in compare_answer("one\ntwo", wrong, rules).observation
 
 
 def test_shapes_are_described_for_people():
@@ -373,10 +373,10 @@ def test_an_answer_holds_plain_data_only():
 
 def test_an_expected_mapping_of_a_layer_is_compared_as_a_mapping():
     rules = ComparisonRules(returns="tensor")
-    assert first_difference({"size": 2}, Answer({"size": 2}, "dict"), rules) is None
-    difference = first_difference({"size": 2}, Answer({"size": 3}, "dict"), rules)
+    assert compare_answer({"size": 2}, Answer({"size": 2}, "dict"), rules) is None
+    difference = compare_answer({"size": 2}, Answer({"size": 3}, "dict"), rules)
     assert difference.observation == "In the entry 'size': found 3; expected 2."
-    assert first_difference(np.ones(2), Answer({"size": 2}, "dict"), rules).kind == "type"
+    assert compare_answer(np.ones(2), Answer({"size": 2}, "dict"), rules).kind == "type"
 
 
 NEGATIVE = ExpectedError("ValueError", "negative")
@@ -430,22 +430,22 @@ NEGATIVE = ExpectedError("ValueError", "negative")
     ],
 )
 def test_expected_errors_large_and_complex_numbers_and_other_keys(expected, answer, text):
-    difference = first_difference(expected, answer, RULES)
+    difference = compare_answer(expected, answer, RULES)
     assert (difference and difference.observation) == text
 
 
 def test_a_float_will_do_for_a_whole_number_where_the_rules_say_so():
-    assert first_difference(3, Answer(3.0, "float"), RULES).mistake == "not-a-whole-number"
-    assert first_difference([3, 4], Answer([3.0, 4], "list"), ComparisonRules(floats_too=True)) is None
-    assert first_difference(3, Answer(3.5, "float"), ComparisonRules(floats_too=True)).kind == "type"
+    assert compare_answer(3, Answer(3.0, "float"), RULES).mistake == "not-a-whole-number"
+    assert compare_answer([3, 4], Answer([3.0, 4], "list"), ComparisonRules(floats_too=True)) is None
+    assert compare_answer(3, Answer(3.5, "float"), ComparisonRules(floats_too=True)).kind == "type"
 
 
 def test_a_tolerance_may_have_an_absolute_part():
     loose = ComparisonRules(tolerance=(1e-3, 0.5))
-    assert first_difference(0.0, Answer(0.4, "float"), loose) is None
-    assert first_difference(1000.0, Answer(1001.4, "float"), loose) is None
-    assert first_difference(1000.0, Answer(1001.6, "float"), loose)
-    assert first_difference(0.0, Answer(0.4, "float"), ComparisonRules(tolerance=0.5))
+    assert compare_answer(0.0, Answer(0.4, "float"), loose) is None
+    assert compare_answer(1000.0, Answer(1001.4, "float"), loose) is None
+    assert compare_answer(1000.0, Answer(1001.6, "float"), loose)
+    assert compare_answer(0.0, Answer(0.4, "float"), ComparisonRules(tolerance=0.5))
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from small_lab import lab_of
 
 from autograder.authoring import inputs
 from autograder.authoring.exercise import ExerciseError
-from autograder.authoring.verify import answer_questions, find_definition_mistakes, judge_answers
+from autograder.authoring.verify import call_on_cases, find_definition_mistakes, judge_answers
 from autograder.core.results import Verdict
 from autograder.judging import compare
-from autograder.judging.call_answer import call_student_function
 from autograder.judging.judge import judge
+from autograder.judging.student_calls import call_student_function
 from autograder.values.case_records import Answer, ComparisonRules, Question
 
 
@@ -71,7 +71,7 @@ def test_several_answers_are_right(answer, sentence):
     exercise = lab_of(first_pair, *CASES, compare=adds_up).exercises["answer"]
     questions = exercise.questions()
     assert first_pair(*CASES[0](None).args) != last_pair(*CASES[0](None).args)
-    finding = judge_answers(exercise, questions, answer_questions(answer, exercise, questions))
+    finding = judge_answers(exercise, questions, call_on_cases(answer, exercise, questions))
     assert (finding.verdict is Verdict.PASS, finding.observation) == (not sentence, sentence)
 
 
@@ -90,7 +90,7 @@ def test_a_mistake_that_loses_a_value_is_named():
         return tuple(word[:-1])
 
     questions = exercise.questions()
-    finding = judge_answers(exercise, questions, answer_questions(last_letter_lost, exercise, questions))
+    finding = judge_answers(exercise, questions, call_on_cases(last_letter_lost, exercise, questions))
     assert finding.misconception == "last-letter-lost"
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autograder.judging import foreign_names
+from autograder.judging import library_equivalents
 from autograder.judging.compare import same_answer
 from autograder.judging.error_messages import (
     _ERROR_PATTERNS,
@@ -12,7 +12,7 @@ from autograder.judging.error_messages import (
     explain_error,
 )
 from autograder.values.case_records import Answer, ComparisonRules
-from autograder.values.structural_mistakes import STRUCTURAL
+from autograder.values.structural_mistakes import MISTAKES
 
 
 def f(x, axis=0):
@@ -117,7 +117,7 @@ def test_an_error_has_a_family_and_plain_words(code, mistake, words):
     family, explanation = explain(code)
     assert family == mistake, explanation
     assert words in explanation
-    means, nudge = STRUCTURAL[mistake]
+    means, nudge = MISTAKES[mistake]
     assert means.endswith(".") and nudge.endswith((".", "?"))
 
 
@@ -142,13 +142,13 @@ def test_a_variable_without_a_value_is_explained_by_its_line(source, words):
 
 def test_every_family_has_a_text_and_every_equivalent_is_a_sentence_or_code():
     families = {mistake for _, mistake in _ERROR_PATTERNS}
-    assert families <= STRUCTURAL.keys()
+    assert families <= MISTAKES.keys()
     assert families >= FULLY_EXPLAINED_ERRORS
-    for name in foreign_names._EQUIVALENTS:
-        text = foreign_names.describe_equivalent(name)
+    for name in library_equivalents._EQUIVALENTS:
+        text = library_equivalents.describe_equivalent(name)
         assert text.endswith(".") and ".." not in text.replace("...", "") and len(text) < 120
-    for name in foreign_names._EQUIVALENTS:
-        code = foreign_names.find_equivalent(name)
+    for name in library_equivalents._EQUIVALENTS:
+        code = library_equivalents.find_equivalent(name)
         if not code.endswith(".") and code.startswith(("np.", "x", "y", "-x", "1 ")):
             compile(code.partition(", and ")[0].partition(", or ")[0], "<equivalent>", "eval")
 

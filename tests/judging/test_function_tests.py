@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from autograder.authoring import call_in_test, compare_in_test, inputs_for_test
-from autograder.judging.call_answer import call_student_function
-from autograder.judging.compare import first_difference
+from autograder.judging.compare import compare_answer
 from autograder.judging.failure_patterns import list_features
+from autograder.judging.student_calls import call_student_function
 from autograder.values.case_records import ComparisonRules, Inputs, Question
 
 RULES = ComparisonRules(
@@ -67,7 +67,7 @@ def judge_in_test(function, test, **values):
     """The judge's sentence on an answer in a case that is this test; None for a right one."""
     case_inputs = inputs_for_test(test, **values)
     answer = call_student_function(function, case_inputs, RULES.call)
-    difference = first_difference([], answer, RULES, case_inputs)
+    difference = compare_answer([], answer, RULES, case_inputs)
     return difference and difference.observation
 
 

@@ -19,18 +19,18 @@ from autograder.grading.grade_submission import (
     _describe_passed_cases,
     _explain_missing_answers,
     _reword_without_hidden_inputs,
+    compute_hidden_case_seed,
     draw_hidden_cases,
-    hidden_case_seed,
     make_hidden_questions,
 )
 from autograder.judging.judge import Finding
 from autograder.sandbox import CellRun
-from autograder.sandbox.choice import why_unavailable
+from autograder.sandbox.choice import explain_unavailability
 from autograder.values.wording import format_number
 
 LAB, EXERCISE = "qkv-attention", "stable_softmax"
 
-pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable())
+pytestmark = pytest.mark.skipif(bool(explain_unavailability()), reason=explain_unavailability())
 
 # Faulty code for the hidden cases, and the description of the fault.
 FAULTS = {
@@ -103,7 +103,7 @@ def graded_class(tmp_path_factory):
     texts = {path: path.read_bytes().decode("utf-8", "replace") for path in files}
     numbers_of_student, salt = {}, Classroom(folder, COURSE).salt
     for student, (fault, _) in FAULTS.items():
-        seed = hidden_case_seed(submission_bytes(fault), LAB, salt)
+        seed = compute_hidden_case_seed(submission_bytes(fault), LAB, salt)
         questions = lab(LAB).exercises[EXERCISE].questions(seed)
         numbers_of_student[student] = numbers_in(questions)
     return {r["student"]: r for r in rows if r["exercise"] == EXERCISE}, texts, numbers_of_student
@@ -195,13 +195,13 @@ def test_a_missing_answer_has_the_verdict_of_the_cell_that_should_define_it():
 
 def test_a_file_and_the_secret_choose_one_of_eight_sets_of_hidden_cases():
     files = [f"file {number}".encode() for number in range(2000)]
-    seeds = [hidden_case_seed(data, LAB, "secret") for data in files]
+    seeds = [compute_hidden_case_seed(data, LAB, "secret") for data in files]
     assert len(set(seeds)) == HIDDEN_CASE_SETS
     # Each set gets its share of the files: 250 are expected, and 150 are seven deviations away.
     assert min(seeds.count(seed) for seed in set(seeds)) > 150
-    assert seeds == [hidden_case_seed(data, LAB, "secret") for data in files]
+    assert seeds == [compute_hidden_case_seed(data, LAB, "secret") for data in files]
     for other in (("positions", "secret"), (LAB, "other secret")):
-        other_seeds = [hidden_case_seed(data, *other) for data in files]
+        other_seeds = [compute_hidden_case_seed(data, *other) for data in files]
         assert not set(seeds) & set(other_seeds)
         # Files with one set here have different sets there, so a set found out once says nothing.
         pairs = set(zip(seeds, other_seeds, strict=True))

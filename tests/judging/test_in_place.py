@@ -6,10 +6,10 @@ from small_lab import lab_of
 
 from autograder.authoring import inputs
 from autograder.authoring.exercise import ExerciseError
-from autograder.authoring.verify import answer_questions, find_definition_mistakes, judge_answers
+from autograder.authoring.verify import call_on_cases, find_definition_mistakes, judge_answers
 from autograder.core.results import Verdict
-from autograder.judging.call_answer import call_student_function
-from autograder.judging.compare import first_difference
+from autograder.judging.compare import compare_answer
+from autograder.judging.student_calls import call_student_function
 from autograder.values.case_records import Answer, ComparisonRules, ExpectedError
 from autograder.values.encoding import decode, encode, pack_answer, unpack_answer
 from autograder.values.value_types import SingleUseArrays
@@ -24,7 +24,7 @@ def judge_in_place(reference, answer, case_inputs):
     arrays = []
     packed_answer = pack_answer(call_student_function(answer, case_inputs, "in place"), arrays)
     header, received_arrays = decode(encode({"answer": packed_answer}, arrays))
-    difference = first_difference(
+    difference = compare_answer(
         expected.value,
         unpack_answer(header["answer"], SingleUseArrays(received_arrays)),
         IN_PLACE,
@@ -185,14 +185,14 @@ def test_the_result_counts_where_the_reference_returns_one():
 
 def test_an_in_place_call_may_have_to_raise_an_error():
     answer = call_student_function(sort, inputs([1], []), "in place")
-    assert first_difference(ExpectedError("ValueError", ""), answer, IN_PLACE).observation == (
+    assert compare_answer(ExpectedError("ValueError", ""), answer, IN_PLACE).observation == (
         "Your function finished without an error; it should raise a ValueError here."
     )
 
 
 @pytest.mark.parametrize("value", [5, [1], {(0, 1): 2}, {0: 7}])
 def test_an_impossible_recording_is_wrong_and_raises_nothing(value):
-    assert first_difference({0: [1, 2]}, Answer(value, "dict"), IN_PLACE, inputs([2, 1]))
+    assert compare_answer({0: [1, 2]}, Answer(value, "dict"), IN_PLACE, inputs([2, 1]))
 
 
 # A build
@@ -211,7 +211,7 @@ def test_a_build_tests_mistakes_and_right_answers():
     exercise.variant(swaps)
     assert find_definition_mistakes(lab) == []
     questions = exercise.questions()
-    finding = judge_answers(exercise, questions, answer_questions(lambda v, s: None, exercise, questions))
+    finding = judge_answers(exercise, questions, call_on_cases(lambda v, s: None, exercise, questions))
     assert (finding.verdict, finding.misconception) == (Verdict.WRONG, "rebinds")
     exercise.variant(reverses)
     (sentence,) = find_definition_mistakes(lab)

@@ -7,9 +7,9 @@ from our_course import lab
 from autograder.authoring.verify import judge_answers
 from autograder.core.results import Verdict
 from autograder.diagnosis.mutations import _EXTRA_STEPS, apply_extra_step
-from autograder.judging.call_answer import call_student_function
-from autograder.judging.compare import first_difference
+from autograder.judging.compare import compare_answer
 from autograder.judging.judge import judge
+from autograder.judging.student_calls import call_student_function
 from autograder.values.case_records import Answer, ComparisonRules, Inputs, Question
 
 RULES = ComparisonRules()
@@ -26,24 +26,24 @@ def judge_function(lab_name, name, function, seed=None):
 
 def test_a_number_in_float32_is_named_like_an_array_in_float32():
     answer = call_student_function(lambda: np.float32(2.5697), Inputs())
-    difference = first_difference(2.569705, answer, RULES)
+    difference = compare_answer(2.569705, answer, RULES)
     assert difference.mistake == "lower-precision" and "a float32; expected" in difference.observation
-    assert first_difference(3.0, answer, RULES).mistake is None  # more than digits is wrong
-    assert first_difference(2.569705, Answer(2.5697, "float"), RULES).mistake is None
+    assert compare_answer(3.0, answer, RULES).mistake is None  # more than digits is wrong
+    assert compare_answer(2.569705, Answer(2.5697, "float"), RULES).mistake is None
 
 
 def test_values_beside_an_expected_list_are_not_taken_for_its_parts():
     expected = [np.ones(2), np.ones(3)]
-    difference = first_difference(expected, call_student_function(lambda: (expected, 3.0), Inputs()), RULES)
+    difference = compare_answer(expected, call_student_function(lambda: (expected, 3.0), Inputs()), RULES)
     assert difference.mistake == "more-than-the-list"
     assert difference.observation == (
         "Your function returned a tuple of 2 values; expected a list of 2 values."
     )
-    assert first_difference(expected, Answer(tuple(expected), "tuple"), RULES) is None
+    assert compare_answer(expected, Answer(tuple(expected), "tuple"), RULES) is None
 
 
 def test_an_array_in_place_of_a_number_is_named():
-    difference = first_difference(1.5, Answer(np.ones(3), "ndarray"), RULES)
+    difference = compare_answer(1.5, Answer(np.ones(3), "ndarray"), RULES)
     assert difference.mistake == "array-for-one-number"
 
 

@@ -9,12 +9,12 @@ import pytest
 
 from autograder.authoring.exercise import Exercise, ExerciseError
 from autograder.core.results import Verdict
-from autograder.judging.call_answer import call_student_function
-from autograder.judging.compare import first_difference, same_answer
+from autograder.judging.compare import compare_answer, same_answer
 from autograder.judging.judge import judge
+from autograder.judging.student_calls import call_student_function
 from autograder.student import answer_key
 from autograder.values.case_records import Answer, ComparisonRules, Inputs, inputs
-from autograder.values.structural_mistakes import STRUCTURAL
+from autograder.values.structural_mistakes import MISTAKES
 
 RULES = ComparisonRules()
 
@@ -77,7 +77,7 @@ def test_without_a_fitting_misconception_the_finding_still_has_a_name(exercise):
     exercise.misconceptions.clear()
     finding = judge_function(exercise, square_sums)
     assert finding.misconception == "too-much-memory"
-    assert (finding.means, finding.nudge) == STRUCTURAL["too-much-memory"]
+    assert (finding.means, finding.nudge) == MISTAKES["too-much-memory"]
 
 
 def test_a_wrong_result_is_told_that_it_is_wrong_whatever_its_memory(exercise):
@@ -91,8 +91,8 @@ def test_equal_results_with_and_without_too_much_memory_are_not_the_same_mistake
     assert same_answer(large, large, RULES, LIMIT) and same_answer(small, small, RULES, LIMIT)
     assert not same_answer(large, small, RULES, LIMIT)
     assert same_answer(large, small, RULES)
-    assert first_difference(np.ones(2), small, RULES, Inputs(memory=LIMIT)) is None
-    assert first_difference(np.ones(2), large, RULES, Inputs(memory=LIMIT)).kind == "memory"
+    assert compare_answer(np.ones(2), small, RULES, Inputs(memory=LIMIT)) is None
+    assert compare_answer(np.ones(2), large, RULES, Inputs(memory=LIMIT)).kind == "memory"
 
 
 def test_the_reference_keeps_to_its_own_limit(exercise):

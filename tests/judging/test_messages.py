@@ -9,13 +9,13 @@ from our_course import lab
 
 from autograder.authoring.verify import judge_answers
 from autograder.core.results import Verdict
-from autograder.judging.call_answer import call_student_function
-from autograder.judging.compare import first_difference
+from autograder.judging.compare import compare_answer
 from autograder.judging.error_messages import classify_error
 from autograder.judging.failure_patterns import list_features
 from autograder.judging.judge import judge
+from autograder.judging.student_calls import call_student_function
 from autograder.values.case_records import Answer, ComparisonRules, Inputs, Misconception, Question
-from autograder.values.structural_mistakes import STRUCTURAL
+from autograder.values.structural_mistakes import MISTAKES
 
 RULES = ComparisonRules()
 
@@ -208,10 +208,10 @@ def test_an_error_inside_a_called_function_names_that_function():
 def test_usual_errors_are_put_into_plain_words(function, mistake, text):
     answer = call_student_function(function, Inputs())
     assert classify_error(answer.error) == mistake, answer.error
-    difference = first_difference(np.ones(2), answer, RULES)
+    difference = compare_answer(np.ones(2), answer, RULES)
     assert difference.mistake == mistake
     assert text in difference.means
-    assert all(text.endswith((".", "!", "?")) for text in STRUCTURAL[mistake])
+    assert all(text.endswith((".", "!", "?")) for text in MISTAKES[mistake])
 
 
 def make_case(expected, value, mistakes=(), **answer):
@@ -250,15 +250,15 @@ def test_two_errors_about_other_sizes_are_not_the_same_error():
 
 def test_every_matrix_of_a_batch_may_be_transposed():
     expected = np.arange(24.0).reshape(2, 3, 4)
-    assert first_difference(expected, Answer(np.swapaxes(expected, 1, 2)), RULES).mistake == "transposed"
+    assert compare_answer(expected, Answer(np.swapaxes(expected, 1, 2)), RULES).mistake == "transposed"
 
 
 def test_a_result_that_is_far_off_in_one_place_has_no_mistake_of_precision():
     expected = np.arange(1.0, 7).reshape(2, 3)
     value = expected * (1 + 1e-4)
-    assert first_difference(expected, Answer(value), RULES).mistake == "imprecise"
+    assert compare_answer(expected, Answer(value), RULES).mistake == "imprecise"
     value[0, 0] *= 2
-    assert first_difference(expected, Answer(value), RULES).mistake is None
+    assert compare_answer(expected, Answer(value), RULES).mistake is None
 
 
 def test_one_whole_number_is_no_sign_of_a_mistake():
@@ -485,7 +485,7 @@ def test_a_mistake_that_gives_half_of_the_wrong_results_explains_none():
 
 
 def test_a_single_number_in_an_array_is_no_array_of_another_shape():
-    assert first_difference(np.ones(2), Answer(np.array(3.0)), RULES).kind == "type"
+    assert compare_answer(np.ones(2), Answer(np.array(3.0)), RULES).kind == "type"
 
 
 def test_known_right_answers_are_not_compared_again():

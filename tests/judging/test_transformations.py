@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from autograder.judging.call_answer import call_student_function
 from autograder.judging.judge import judge
+from autograder.judging.student_calls import call_student_function
 from autograder.values.case_records import Answer, ComparisonRules, Inputs, Misconception, Question
-from autograder.values.structural_mistakes import STRUCTURAL
+from autograder.values.structural_mistakes import MISTAKES
 
 RULES = ComparisonRules()
 
@@ -189,12 +189,12 @@ def test_every_transformation_has_its_sentences():
         "one-of-several",
         "places-left-empty",
     ):
-        assert all(text.endswith((".", "!", "?")) for text in STRUCTURAL[name])
+        assert all(text.endswith((".", "!", "?")) for text in MISTAKES[name])
 
 
 def test_an_answer_that_is_no_array_is_no_transformation_and_no_error():
     for value in (None, 1.0, "text", [[1, 2]], {"a": 1}, np.ones(0), np.array([np.nan] * 9)):
         finding = judge_answer(lambda x, value=value: value)
-        assert finding.misconception is None or finding.misconception in STRUCTURAL
+        assert finding.misconception is None or finding.misconception in MISTAKES
     finding = judge([Question("", Inputs(), 1.5, {})] * 3, [Answer(np.ones(4))] * 3, RULES, [])
     assert finding.misconception == "array-for-one-number"

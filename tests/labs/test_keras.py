@@ -15,16 +15,16 @@ import pytest
 
 from attention_labs import keras_start
 from autograder.authoring.lab import read_lab
-from autograder.authoring.verify import answer_questions, judge_answers
+from autograder.authoring.verify import call_on_cases, judge_answers
 from autograder.core.course import read_course
 from autograder.core.results import Verdict
-from autograder.judging.call_answer import call_student_function
 from autograder.judging.error_messages import classify_error
 from autograder.judging.judge import judge
+from autograder.judging.student_calls import call_student_function
 from autograder.values.case_records import inputs
 from autograder.values.deferred_calls import result
-from autograder.values.structural_mistakes import NOT_WRITTEN
-from autograder.values.value_types import argument_to_value, map_inputs
+from autograder.values.structural_mistakes import NOT_WRITTEN_MESSAGE
+from autograder.values.value_types import convert_argument, map_inputs
 
 LABS = {"keras-attention": 5, "keras-translator": 2}  # with the number of exercises
 ROOT = Path(__file__).parents[2]
@@ -35,7 +35,7 @@ for lab_name in LABS:
 EXERCISES = list(BY_NAME.values())
 PAIRS = [pytest.param(e, m, id=f"{e.name}-{m.name}") for e in EXERCISES for m in e.misconceptions]
 
-WHY_NOT = keras_start.why_unavailable()
+WHY_NOT = keras_start.explain_unavailability()
 
 
 def needs_keras(test):
@@ -147,9 +147,9 @@ def test_missing_keras_is_one_sentence(monkeypatch):
 def test_missing_backend_is_named(monkeypatch):
     monkeypatch.setenv("KERAS_BACKEND", "jax")
     monkeypatch.setattr(keras_start, "find_spec", lambda name: None if name == "jax" else "there")
-    assert "asks for jax, which is not installed" in keras_start.why_unavailable()
+    assert "asks for jax, which is not installed" in keras_start.explain_unavailability()
     monkeypatch.setenv("KERAS_BACKEND", "abacus")
-    assert "'abacus'" in keras_start.why_unavailable()
+    assert "'abacus'" in keras_start.explain_unavailability()
 
 
 @pytest.mark.parametrize(
@@ -364,7 +364,7 @@ def test_unwritten_layer_is_a_stub(keras):
 
     result = finding(BY_NAME["DotProductAttention"], Stub, None)
     assert result.verdict is Verdict.ERROR
-    assert result.observation == NOT_WRITTEN
+    assert result.observation == NOT_WRITTEN_MESSAGE
 
 
 @needs_keras
@@ -385,9 +385,9 @@ def test_an_unwritten_method_is_said_of_the_class_that_was_asked_for(monkeypatch
     finding = judge_answers(
         exercise,
         questions,
-        answer_questions(namespace["Projection"], exercise, questions),
+        call_on_cases(namespace["Projection"], exercise, questions),
     )
-    assert finding.is_unwritten and finding.observation == NOT_WRITTEN
+    assert finding.is_unwritten and finding.observation == NOT_WRITTEN_MESSAGE
 
 
 @needs_keras
@@ -399,7 +399,7 @@ def test_error_inside_a_layer_is_told_in_its_own_words(keras):
     ones = np.ones((1, 2, 3))
     answer = call_student_function(
         Broken,
-        map_inputs(inputs().then(result(ones, ones, ones, d_k=3)), argument_to_value),
+        map_inputs(inputs().query(result(ones, ones, ones, d_k=3)), convert_argument),
     )
     assert answer.error == "ValueError: no such axis"
 
@@ -483,7 +483,7 @@ def test_a_layer_is_asked_for_more_than_its_output(call, name):
     finding = judge_answers(
         exercise,
         questions,
-        answer_questions(layer_of(call), exercise, questions),
+        call_on_cases(layer_of(call), exercise, questions),
     )
     assert (finding.verdict, finding.misconception) == (Verdict.WRONG, name)
 

@@ -12,7 +12,7 @@ from attention_labs import keras_start
 from autograder.authoring.lab import read_lab
 from autograder.core.course import read_course
 
-WHY_NOT = keras_start.why_unavailable()
+WHY_NOT = keras_start.explain_unavailability()
 pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "Keras is there"),

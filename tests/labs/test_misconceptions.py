@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from autograder.authoring.lab import read_labs
-from autograder.authoring.verify import answer_questions, judge_answers
+from autograder.authoring.verify import call_on_cases, judge_answers
 from autograder.core.course import read_course
 from autograder.core.results import Verdict
-from autograder.judging.call_answer import call_student_function
+from autograder.judging.student_calls import call_student_function
 from autograder.values.case_records import Answer
 
 LABS = read_labs(read_course(Path(__file__).parents[2]))
@@ -54,7 +54,7 @@ def finding(name, answers, seed):
 
 
 def answers(name, function, seed):
-    return answer_questions(function, EXERCISES[name], questions(name, seed))
+    return call_on_cases(function, EXERCISES[name], questions(name, seed))
 
 
 @MISCONCEPTION_PARAMETERS

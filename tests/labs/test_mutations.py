@@ -10,11 +10,11 @@ import pytest
 
 from autograder.authoring.lab import read_labs
 from autograder.core.course import read_course
-from autograder.core.notebook_cells import grade_id
+from autograder.core.notebook_cells import make_grade_id
 from autograder.core.results import Verdict
-from autograder.judging.call_answer import call_student_function
-from autograder.judging.compare import first_difference
+from autograder.judging.compare import compare_answer
 from autograder.judging.judge import judge
+from autograder.judging.student_calls import call_student_function
 
 LABS = read_labs(read_course(Path(__file__).parents[2]))
 EXERCISES = [e for lab in LABS.values() if not lab.needs for e in lab.exercises.values()]
@@ -169,7 +169,7 @@ def _statement(tree, number):
 
 
 def answer_source(exercise):
-    return exercise.lab.reference_cells[grade_id(exercise.name)]
+    return exercise.lab.reference_cells[make_grade_id(exercise.name)]
 
 
 @lru_cache(2)  # one exercise's, which all its mutants are asked
@@ -186,7 +186,7 @@ def survives(exercise, source):
         case_questions, answers = questions(exercise, seed), []
         for question in case_questions:
             answers.append(call_student_function(namespace[exercise.name], question.inputs))
-            if first_difference(question.expected, answers[-1], exercise.rules, question.inputs):
+            if compare_answer(question.expected, answers[-1], exercise.rules, question.inputs):
                 return False  # what is said of it is nothing to this
         if judge(case_questions, answers, exercise.rules, ()).verdict is not Verdict.PASS:
             return False

@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder.authoring.build import kernel_environment
+from autograder.authoring.build import make_kernel_environment
 from autograder.authoring.lab import read_labs
 from autograder.core.course import read_course
 
@@ -37,7 +37,7 @@ def nbval(notebook, folder):
         cwd=ROOT,
         text=True,
         capture_output=True,
-        env=kernel_environment(ROOT),
+        env=make_kernel_environment(ROOT),
     )
 
 

@@ -15,8 +15,8 @@ import pytest
 from our_course import COURSE, ROOT
 
 from autograder.authoring.lab import read_labs
-from autograder.judging.call_answer import call_student_function
-from autograder.judging.compare import first_difference
+from autograder.judging.compare import compare_answer
+from autograder.judging.student_calls import call_student_function
 
 LABS = [lab for lab in read_labs(COURSE).values() if not lab.needs]
 EXERCISES = [exercise for lab in LABS for exercise in lab.exercises.values()]
@@ -59,7 +59,7 @@ def _fits(function, inputs):
 
 def _right(function, question, rules):
     answer = call_student_function(function, question.inputs, rules.call)
-    return first_difference(question.expected, answer, rules, question.inputs) is None
+    return compare_answer(question.expected, answer, rules, question.inputs) is None
 
 
 @pytest.fixture(autouse=True)

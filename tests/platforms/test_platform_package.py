@@ -27,7 +27,7 @@ from autograder.core.course import read_course as read_course
 from autograder.core.errors import AutograderError
 from autograder.platforms.platform_package import collect_course_files, write_package
 from autograder.sandbox.bubblewrap import Bubblewrap
-from autograder.sandbox.webassembly import WebAssembly, compiled_path
+from autograder.sandbox.webassembly import WebAssembly, get_compiled_path
 
 TEXT = {"type": "string"}
 # PrairieLearn's schema of a question's info.json, for the fields that a package uses.
@@ -200,7 +200,7 @@ ENGINE = "/autograder/source/engine"  # the scripts of the environment hold this
 @pytest.fixture(scope="module")
 def gradescope_folder(packages):
     """Folder with Gradescope's package after its set-up, for which there is a network."""
-    reason = Bubblewrap.why_unavailable()
+    reason = Bubblewrap.explain_unavailability()
     if reason:
         pytest.skip(reason)
     root = packages / "autograder"
@@ -208,10 +208,10 @@ def gradescope_folder(packages):
         (root / name).mkdir(parents=True)
     shutil.copytree(packages / "gradescope", root / "source")
     shutil.copy(root / "source" / "run_autograder", root / "run_autograder")
-    if not WebAssembly.why_unavailable():  # compiling again would take minutes
+    if not WebAssembly.explain_unavailability():  # compiling again would take minutes
         cache = root / "source" / "engine" / ".venv" / "webassembly"
         cache.mkdir(parents=True)
-        shutil.copy(compiled_path(), cache)
+        shutil.copy(get_compiled_path(), cache)
     ran = run_in_box(
         {root: "/autograder"},
         "bash",
@@ -342,7 +342,7 @@ def test_each_package_grades_in_the_way_of_its_platform(packages, gradescope_fol
 @pytest.mark.long
 def test_the_fallback_response_remains_if_the_grader_does_not_start(packages, tmp_path):
     """Nothing was set up, so there is no `autograder` program."""
-    reason = Bubblewrap.why_unavailable()
+    reason = Bubblewrap.explain_unavailability()
     if reason:
         pytest.skip(reason)
     shutil.copytree(packages / "gradescope", tmp_path / "source")

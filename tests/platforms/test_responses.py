@@ -19,13 +19,13 @@ from autograder.platforms import responses
 from autograder.platforms.grade_one import grade_for_platform, make_platform_result
 from autograder.platforms.responses import RESPONSE_FORMATS
 from autograder.sandbox import SandboxError
-from autograder.sandbox.choice import why_unavailable
+from autograder.sandbox.choice import explain_unavailability
 
 LAB, EXERCISE = "attention-masks", "causal_mask"
 QUESTION = "explain-masks"
 pytestmark = pytest.mark.skipif(
-    bool(why_unavailable()),
-    reason=why_unavailable() or "there is a sandbox",
+    bool(explain_unavailability()),
+    reason=explain_unavailability() or "there is a sandbox",
 )
 
 FORMATS = {"enum": ["text", "html", "simple_format", "md", "ansi"]}

@@ -9,7 +9,7 @@ import pytest
 from graded_class import LAB, enrol, fill, results, with_policy
 from our_course import Silent, lab
 
-from autograder.core.notebook_cells import cell_grade_id
+from autograder.core.notebook_cells import get_grade_id
 from autograder.grading.grade_submission import grade_unreadable_submission
 from autograder.reports import class_page as pages_of_reports
 from autograder.reports.class_page import write_report
@@ -122,7 +122,7 @@ def pages(classroom, prepared):
     with_policy(classroom, {"penalty_per_day": 0.1})
     enrol(classroom, "Login,First name,Last name\nada,Ada,Lovelace\nbo,Bo,Li\ncy,Cy,Twombly\n")
     wrong = results("bo", ["softmax", "attention_qkv"], message="It is wrong.", answer="Flat, since $x^2$.")
-    test = next(cell for cell in wrong.notebook.cells if cell_grade_id(cell) == "test-softmax")
+    test = next(cell for cell in wrong.notebook.cells if get_grade_id(cell) == "test-softmax")
     message = "<p>found</p><table><caption>yours</caption><tr><td>1</td></tr></table>"
     test.outputs = [nbformat.v4.new_output("display_data", data={"text/html": message})]
     drawing = nbformat.v4.new_code_cell("draw()")

@@ -57,7 +57,7 @@ def term(classroom, monkeypatch):
     """Classroom with automatic and manual grades."""
     classroom.root.mkdir(exist_ok=True)
     with GradebookWriter(classroom) as book:
-        book.enter_labs([lab(name) for name in LABS], read_policy(COURSE, {n: lab(n) for n in LABS}))
+        book.save_labs([lab(name) for name in LABS], read_policy(COURSE, {n: lab(n) for n in LABS}))
     for name in LABS:
         monkeypatch.setattr(graded_class, "LAB", name)
         for student, hours in zip(STUDENTS, HOURS, strict=True):

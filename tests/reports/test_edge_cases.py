@@ -20,8 +20,8 @@ from graded_class import (
 )
 from our_course import lab
 
-from autograder.core.course import LAB_INDEX
-from autograder.core.notebook_cells import cell_grade_id
+from autograder.core.course import LAB_FILE
+from autograder.core.notebook_cells import get_grade_id
 from autograder.gradebook import result_store
 from autograder.gradebook.class_list import read_class_list
 from autograder.gradebook.classroom import Submission
@@ -106,15 +106,15 @@ def test_which_of_two_attempts_is_newer(old, new, newer):
 @pytest.mark.parametrize(
     "change",
     [
-        {"data": b"[]"},
-        {"data": None},
+        {"content": b"[]"},
+        {"content": None},
         {"note": "It is a link."},
-        {"version": result_store.VERSION + 1},
+        {"version": result_store.FORMAT_VERSION + 1},
     ],
 )
 def test_a_stored_result_belongs_to_the_bytes_and_the_version(classroom, change):
     submission = Submission("ada", LAB, b"{}", "", None)
-    fingerprint = result_store.submission_fingerprint(submission, lab(LAB), GradingOptions())
+    fingerprint = result_store.fingerprint_submission(submission, lab(LAB), GradingOptions())
     result_store.store_result(classroom, submission, results("ada"), fingerprint)
     assert result_store.load_result(classroom, submission, lab(LAB), GradingOptions())
     if "version" in change:
@@ -137,7 +137,7 @@ def test_a_picture_is_part_of_an_answer_and_space_around_it_is_none():
         cells.cells = [type(cells)(c) for c in cells.cells]
         for cell in cells.cells:
             cell.metadata = type(cells)(cell.metadata)
-            if cell_grade_id(cell) == "explain-flat":
+            if get_grade_id(cell) == "explain-flat":
                 cell.update(change)
         hashes.append(_hash_answers_and_list_untouched(lab(LAB), cells)[0]["explain-flat"])
     assert hashes[0] == hashes[1] != hashes[2]
@@ -161,7 +161,7 @@ def test_a_grader_fault_keeps_the_mark(classroom, prepared):
 @pytest.mark.parametrize(("zone", "hour"), [("Europe/Paris", 17), ("UTC", 18), ("America/New_York", 23)])
 def test_a_due_date_is_in_the_courses_time(classroom, zone, hour):
     course = with_policy(classroom, {"timezone": zone}, due=datetime(2026, 1, 2, 18)).course
-    assert policy_of(course).due[LAB].astimezone(UTC) == datetime(2026, 1, 2, hour, tzinfo=UTC)
+    assert policy_of(course).due_dates[LAB].astimezone(UTC) == datetime(2026, 1, 2, hour, tzinfo=UTC)
 
 
 def test_a_dropped_exercise_is_worth_nothing(classroom):
@@ -288,6 +288,6 @@ def test_keys_are_compared_as_closely_as_answers():
 
 
 def test_a_key_of_another_version_is_not_read(tmp_path):
-    (tmp_path / LAB_INDEX).write_text(json.dumps({"version": answer_key.KEY_VERSION + 1, "lab": LAB}))
+    (tmp_path / LAB_FILE).write_text(json.dumps({"version": answer_key.KEY_VERSION + 1, "lab": LAB}))
     with pytest.raises(answer_key.AnswerKeyError, match="of another version"):
-        answer_key._read_lab_key(tmp_path)
+        answer_key._read_lab_description(tmp_path)

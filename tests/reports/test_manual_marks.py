@@ -453,7 +453,7 @@ def test_pseudonyms(room):
 def student_keys(room):
     """Return the parts of the keys that identify the students."""
     question = read_question_answers(room, lab(LAB), QUESTION)
-    return {question.answer_key(answer).split("-")[0] for answer in question.answers}
+    return {question.make_row_key(answer).split("-")[0] for answer in question.answers}
 
 
 def test_a_sheet_with_marks_that_were_not_imported_is_kept(room):

@@ -15,7 +15,7 @@ from autograder.reports.marks import (
     ClassMarks,
     Mark,
     display_name,
-    full_name,
+    format_full_name,
     read_marks,
 )
 from autograder.reports.platform_csv import (
@@ -25,7 +25,7 @@ from autograder.reports.platform_csv import (
     escape_formula,
     format_all_marks_csv,
     format_platform_csv,
-    moodle_worksheet_format,
+    make_moodle_worksheet_format,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -102,7 +102,9 @@ def test_canvas_gets_the_rosters_sis_columns():
 
 
 def worksheet(marks, lab, now=None):
-    return format_platform_csv(marks, moodle_worksheet_format(marks, marks.labs[lab], now), [marks.labs[lab]])
+    return format_platform_csv(
+        marks, make_moodle_worksheet_format(marks, marks.labs[lab], now), [marks.labs[lab]]
+    )
 
 
 def test_moodles_worksheet_has_a_participant_for_each():
@@ -233,7 +235,7 @@ def test_names_are_the_rosters_and_everybody_in_it_has_a_line(classroom, prepare
     fill(classroom, {"lovelaceada-12": results("lovelaceada-12")}, gradebook=prepared)
     came_from(classroom, "lovelaceada-12", "Canvas", name="lovelaceada", lms_id="12")
     marks = read_marks(classroom, policy_of())
-    assert {s.student: full_name(s) for s in marks.students.values()} == {
+    assert {s.student: format_full_name(s) for s in marks.students.values()} == {
         "13": "Bo Li",
         "lovelaceada-12": "Ada Lovelace",
     }

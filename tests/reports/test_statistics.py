@@ -15,7 +15,7 @@ from autograder.intake import Person
 from autograder.reports import statistics
 from autograder.reports.marks import Assignment, ClassMarks, Mark
 from autograder.reports.platform_csv import build_platform_tables, format_all_marks_csv
-from autograder.values.structural_mistakes import STRUCTURAL
+from autograder.values.structural_mistakes import MISTAKES
 
 
 def test_discrimination_agrees_with_a_calculation_by_hand():
@@ -44,7 +44,7 @@ def test_exercise_statistics_agree_with_a_calculation_by_hand():
         submission(f"s{i}", [row(f"s{i}", "softmax", *v), row(f"s{i}", "stable_softmax")])
         for i, v in enumerate(verdicts)
     ]
-    softmax = statistics.exercise_statistics("softmax", students)
+    softmax = statistics.summarise_exercise("softmax", students)
     assert softmax.attempt_count == 5
     assert softmax.counts == {"passed": 1, "wrong": 2, "stopped": 1, "blank": 1, "unexplained": 1}
     assert softmax.pass_rate == 20 and softmax.mean == 20
@@ -56,7 +56,7 @@ def test_discrimination_leaves_the_exercise_itself_out():
     for i in range(12):
         verdicts = (Verdict.PASS, Verdict.WRONG) if i % 2 else (Verdict.WRONG, Verdict.PASS)
         students.append(submission(f"s{i}", [row(f"s{i}", n, v) for n, v in zip("ab", verdicts)]))
-    assert statistics.exercise_statistics("a", students).discrimination == pytest.approx(-1)
+    assert statistics.summarise_exercise("a", students).discrimination == pytest.approx(-1)
 
 
 # Section 6 of the Law School Admission Test: how many of 1,000 people gave each pattern of answers to
@@ -76,7 +76,7 @@ def test_item_statistics_agree_with_a_reference_program_on_a_known_test():
             name = f"s{len(students)}"
             students.append(submission(name, [row(name, *item) for item in zip(items, pattern)]))
     for item, pass_rate, correlation in zip(items, LSAT6_PASS_RATES, LSAT6_POINT_BISERIAL_EXCLUDED):
-        result = statistics.exercise_statistics(item, students)
+        result = statistics.summarise_exercise(item, students)
         assert result.pass_rate == pytest.approx(pass_rate)
         assert result.discrimination == pytest.approx(correlation, abs=0.00006)
 
@@ -87,7 +87,7 @@ def test_manual_grades_count_and_ungraded_answers_do_not():
     assert ungraded.percent == 100
     graded_mark = submission("ada", rows, {"softmax": 2, "explain": 1}, penalty=1.0)
     assert graded_mark.percent == pytest.approx(100 * 2 / 6)
-    question = statistics.exercise_statistics("explain", [ungraded, graded_mark])
+    question = statistics.summarise_exercise("explain", [ungraded, graded_mark])
     assert (
         question.manually_graded
         and question.counts["waiting"] == 1
@@ -107,7 +107,7 @@ def test_misconceptions_are_ranked_by_students():
     ]
     first, second = statistics.count_misconceptions(students, {LAB: lab(LAB)})
     assert (first.name, first.students) == ("returns-a-list", {"b", "c"})
-    assert first.means == STRUCTURAL["returns-a-list"][0]
+    assert first.means == MISTAKES["returns-a-list"][0]
     assert (second.students, second.by_exercise.total(), second.submitter_count) == ({"a"}, 2, 3)
 
 
@@ -139,7 +139,7 @@ def test_a_question_has_no_mean_before_manual_grading():
     ungraded = submission(
         "ada", [row("ada", "explain", Verdict.MANUAL)], {"explain": None}, awaiting_manual_count=1
     )
-    assert statistics.exercise_statistics("explain", [unreadable, ungraded]).mean is None
+    assert statistics.summarise_exercise("explain", [unreadable, ungraded]).mean is None
 
 
 def test_students_who_need_attention():
@@ -172,7 +172,9 @@ def test_a_pseudonymous_mark_has_no_text_of_the_student():
     )
     marks = ClassMarks({"ada": Person(student="ada")}, marks={("ada", LAB): mark})
     (anonymous_mark,) = marks.with_pseudonyms({"ada": "student-001"}).marks.values()
-    assert anonymous_mark.rows[0].verdict is Verdict.ERROR and anonymous_mark.rows[0].exercise == "softmax"
+    assert (
+        anonymous_mark.results[0].verdict is Verdict.ERROR and anonymous_mark.results[0].exercise == "softmax"
+    )
     assert "ada" not in repr(anonymous_mark).lower()
 
 
@@ -180,7 +182,7 @@ def test_withdrawn_students_are_not_missing():
     marks = ClassMarks(
         {name: Person(student=name, withdrawn=name == "bo") for name in ("ada", "bo", "cy")},
         submissions=frozenset({("ada", LAB)}),
-        policy=Policy(due={LAB: None, "positions": None}),
+        policy=Policy(due_dates={LAB: None, "positions": None}),
     )
     assert marks.missing_students == {LAB: ["cy"]}
 
@@ -191,13 +193,13 @@ def test_a_lab_that_one_student_submitted_by_mistake_is_not_asked_of_everybody()
     marks = ClassMarks(
         {name: Person(student=name) for name in students},
         submissions=frozenset(submissions),
-        policy=Policy(due={LAB: None, "positions": None}),
+        policy=Policy(due_dates={LAB: None, "positions": None}),
     )
     assert marks.missing_students == {LAB: ["s18", "s19"]}
     # Three of twenty are no mistake, and a lab with a due date is asked of everybody.
     three = replace(marks, submissions=marks.submissions | {("s04", "positions"), ("s05", "positions")})
     assert len(three.missing_students["positions"]) == 17
-    due = replace(marks, policy=Policy(due={LAB: None, "positions": datetime(2026, 1, 2, tzinfo=UTC)}))
+    due = replace(marks, policy=Policy(due_dates={LAB: None, "positions": datetime(2026, 1, 2, tzinfo=UTC)}))
     assert len(due.missing_students["positions"]) == 19
     gradebook_due = replace(marks, deadlines=Deadlines({"positions": datetime(2026, 1, 2)}))
     assert len(gradebook_due.missing_students["positions"]) == 19
@@ -213,7 +215,7 @@ def test_a_lab_that_was_submitted_by_mistake_is_in_no_platforms_table():
         labs={name: Assignment(name, None, 10.0) for name in (LAB, "positions")},
         marks={key: Mark(student=key[0], lab=key[1], scores={"e": 1.0}, points={"e": 10.0}) for key in keys},
         submissions=frozenset(keys),
-        policy=Policy(due={LAB: None, "positions": None}),
+        policy=Policy(due_dates={LAB: None, "positions": None}),
     )
     names = {table.name: table.text for table in build_platform_tables(marks, ["Moodle", "Canvas"])}
     assert "moodle-positions.csv" not in names and "positions" not in names["canvas.csv"]

@@ -20,13 +20,13 @@ from graded_class import (
 from our_course import COURSE, Silent, lab
 
 from autograder.authoring.released_notebook import release_notebook
-from autograder.core.notebook_cells import cell_grade_id
+from autograder.core.notebook_cells import get_grade_id
 from autograder.core.results import ResultReason
 from autograder.gradebook.nbgrader_db import GradebookError
 from autograder.grading.grade_submission import NOT_RUN_OUTPUT, grade_unreadable_submission
 from autograder.reports import feedback_pages, safe_html, student_page
 from autograder.reports.feedback_pages import write_feedback_pages
-from autograder.values.structural_mistakes import NOT_WRITTEN
+from autograder.values.structural_mistakes import NOT_WRITTEN_MESSAGE
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -47,7 +47,7 @@ def one_page(classroom, prepared, submission, student="ada", **options):
 
 
 def cell(submission, name):
-    return next(c for c in submission.notebook.cells if cell_grade_id(c) == name)
+    return next(c for c in submission.notebook.cells if get_grade_id(c) == name)
 
 
 def summary(page):
@@ -167,7 +167,7 @@ def test_answers_with_what_the_check_found_and_the_rest_folded(classroom, prepar
 
 def test_what_was_handed_out_is_folded_in_an_answer_that_is_right(classroom, prepared):
     submission = results("ada", ["stable_softmax"])
-    stub = {cell_grade_id(c): c.source for c in release_notebook(lab(LAB).read_solution(), lab(LAB)).cells}[
+    stub = {get_grade_id(c): c.source for c in release_notebook(lab(LAB).read_solution(), lab(LAB)).cells}[
         "softmax"
     ]
     beginning = stub[: stub.index("    # YOUR CODE HERE")]
@@ -389,7 +389,7 @@ def test_a_student_of_a_class_marked_by_plain_nbgrader_has_a_page_too(classroom,
 def test_verdicts_in_words(classroom, prepared):
     blank = results("ada", ["softmax"], message="Whatever it says.", kind=ResultReason.STUB)
     text = summary(one_page(classroom, prepared, blank))
-    assert f"softmax not right yet 0 of 2 {NOT_WRITTEN}" in text
+    assert f"softmax not right yet 0 of 2 {NOT_WRITTEN_MESSAGE}" in text
 
 
 def test_a_folder_in_place_of_a_page_affects_that_page_only(classroom, prepared):

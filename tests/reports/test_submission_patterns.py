@@ -81,7 +81,7 @@ def test_submissions_are_counted_against_each_students_own_due_date():
     due = datetime(2026, 11, 20, 18)
     extensions = {("bo", LAB): timedelta(days=2)}
     deadlines = Deadlines({LAB: due}, extensions)
-    marks = ClassMarks(deadlines=deadlines, policy=Policy(due={LAB: due}))
+    marks = ClassMarks(deadlines=deadlines, policy=Policy(due_dates={LAB: due}))
     times = {
         "ada": due - timedelta(days=8),
         "bo": due + timedelta(days=2, minutes=-30),  # in time, by the extension

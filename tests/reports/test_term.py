@@ -26,7 +26,7 @@ from autograder.intake import collect
 from autograder.reports.class_page import write_report
 from autograder.reports.feedback_pages import write_feedback_pages
 from autograder.reports.feedback_zips import write_feedback_archives
-from autograder.sandbox.choice import why_unavailable
+from autograder.sandbox.choice import explain_unavailability
 
 LAB_1, LAB_2, LAB_3 = LABS = ("additive-attention", "qkv-attention", "attention-masks")
 ROSTER = """First name,Last name,Login,Extension,Group
@@ -38,7 +38,7 @@ Di,Prima,di,,
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable()),
+    pytest.mark.skipif(bool(explain_unavailability()), reason=explain_unavailability()),
     pytest.mark.filterwarnings("ignore"),
 ]
 

@@ -163,7 +163,7 @@ def term(tmp_path_factory):
     enrol(room, ROSTER)
     labs = {name: lab(name) for name in LABS}
     with GradebookWriter(room) as book:
-        book.enter_labs(list(labs.values()), read_policy(course, labs))
+        book.save_labs(list(labs.values()), read_policy(course, labs))
     with pytest.MonkeyPatch.context() as patch:
         for name in LABS:
             patch.setattr(graded_class, "LAB", name)

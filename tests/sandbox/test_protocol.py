@@ -17,7 +17,7 @@ from autograder.sandbox.base import _decode_answers
 from autograder.sandbox.inside import protocol
 from autograder.sandbox.inside.executor import call_and_encode_results
 from autograder.sandbox.inside.protocol import Channel, ProtocolError
-from autograder.sandbox.unconfined import Unconfined
+from autograder.sandbox.no_isolation import NoIsolation
 from autograder.values import encoding
 from autograder.values.case_records import DTYPES, Answer, Inputs, inputs
 from autograder.values.encoding import MAX_ARRAYS, ByteReader, decode, encode, read_frame
@@ -328,7 +328,7 @@ def test_a_silent_other_end_is_given_up_on(sends):
         raise TooLate
 
     (reader, writer), (second_reader, second_writer) = os.pipe(), os.pipe()
-    channel = Channel(reader, second_writer, tick, every=0.01)
+    channel = Channel(reader, second_writer, tick, tick_seconds=0.01)
     with pytest.raises(TooLate):
         channel.send({"op": "x"}, [np.zeros(100_000)]) if sends else channel.receive()
     for fd in (reader, writer, second_reader, second_writer):
@@ -409,7 +409,7 @@ def test_a_report_is_what_a_driver_writes_or_is_refused():
 
 @pytest.mark.parametrize("indices", [[], [0], [0, 0], [1, 0], [0, 7], [-1, 1]])
 def test_reports_that_do_not_fit_the_cells_are_the_graders_fault(indices):
-    class Odd(Unconfined):
+    class Odd(NoIsolation):
         def _run_plan(self, *plan):
             yield from ((CellRun(index=index), []) for index in indices)
 

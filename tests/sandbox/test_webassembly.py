@@ -32,13 +32,13 @@ ROOT = Path(autograder.__file__).parents[1]
 LIMITS = RunLimits(cell_seconds=3, call_seconds=2, total_seconds=60, memory=200 * MB, output_bytes=MB)
 # For cells that import large packages, which takes seconds in a guest, and more on a slow machine.
 UNHURRIED = replace(LIMITS, cell_seconds=120, total_seconds=600)
-REASON = WebAssembly.why_unavailable()
+REASON = WebAssembly.explain_unavailability()
 
 
 def needs_guest(test):
     """Mark a test that needs a guest: only CI runs it on machines where bubblewrap starts."""
     test = pytest.mark.skipif(bool(REASON), reason=REASON or "there is a guest")(test)
-    return test if Bubblewrap.why_unavailable() else pytest.mark.long(test)
+    return test if Bubblewrap.explain_unavailability() else pytest.mark.long(test)
 
 
 PRELOAD = ("numpy", "IPython", "autograder.student.check")
@@ -856,7 +856,7 @@ def compiled_file(tmp_path, monkeypatch):
     path.parent.mkdir(mode=0o755)
     path.write_bytes(b"x")
     path.chmod(0o644)
-    monkeypatch.setattr(webassembly, "compiled_path", lambda: path)
+    monkeypatch.setattr(webassembly, "get_compiled_path", lambda: path)
     monkeypatch.setattr(webassembly, "_load_module", lambda: None)
     assert webassembly._find_compiled_file_problem() == ""
     return path
@@ -900,9 +900,9 @@ def test_a_file_that_is_not_the_one_that_was_tried_is_not_used(tmp_path, monkeyp
 def test_code_that_is_cut_short_is_refused_in_a_sentence(tmp_path, monkeypatch):
     path = tmp_path / "webassembly" / "python.cwasm"
     path.parent.mkdir(mode=0o755)
-    path.write_bytes(webassembly.compiled_path().read_bytes()[:100_000])
+    path.write_bytes(webassembly.get_compiled_path().read_bytes()[:100_000])
     path.chmod(0o644)
-    monkeypatch.setattr(webassembly, "compiled_path", lambda: path)
+    monkeypatch.setattr(webassembly, "get_compiled_path", lambda: path)
     monkeypatch.setattr(webassembly, "_load_module", webassembly._load_module.__wrapped__)
     assert "compiled for another machine" in webassembly._find_compiled_file_problem()
 
@@ -930,8 +930,8 @@ def test_the_choices_of_the_command_are_those_of_the_sandboxes():
     [("", "", "bubblewrap"), ("", "not installed", "bubblewrap"), ("no namespaces", "", "webassembly")],
 )
 def test_auto_is_the_first_that_starts(monkeypatch, bubblewrap, webassembly, chosen):
-    monkeypatch.setattr(Bubblewrap, "why_unavailable", classmethod(lambda cls: bubblewrap))
-    monkeypatch.setattr(WebAssembly, "why_unavailable", classmethod(lambda cls: webassembly))
+    monkeypatch.setattr(Bubblewrap, "explain_unavailability", classmethod(lambda cls: bubblewrap))
+    monkeypatch.setattr(WebAssembly, "explain_unavailability", classmethod(lambda cls: webassembly))
     choice.find_sandbox.cache_clear()
     try:
         kind = choice.find_sandbox("auto")
@@ -942,10 +942,12 @@ def test_auto_is_the_first_that_starts(monkeypatch, bubblewrap, webassembly, cho
 
 def test_where_none_starts_both_reasons_are_told_and_none_is_never_taken_by_itself(monkeypatch):
     for kind, reason in ((Bubblewrap, "no namespaces"), (WebAssembly, "not installed")):
-        monkeypatch.setattr(kind, "why_unavailable", classmethod(lambda cls, reason=reason: f"{reason}."))
+        monkeypatch.setattr(
+            kind, "explain_unavailability", classmethod(lambda cls, reason=reason: f"{reason}.")
+        )
     choice.find_sandbox.cache_clear()
     try:
-        assert choice.why_unavailable() == "no namespaces. not installed."
+        assert choice.explain_unavailability() == "no namespaces. not installed."
     finally:
         choice.find_sandbox.cache_clear()
 

@@ -82,7 +82,7 @@ print(dict(run_calls_in_workers(sleep_with_a_stage, [("next", 0)], workers=1)))
 @pytest.mark.long
 def test_a_class_is_marked_there_from_its_download_to_its_report(download_folder, tmp_path):
     """WebAssembly there gives the same verdicts as the default sandbox here."""
-    reason = WebAssembly.why_unavailable()
+    reason = WebAssembly.explain_unavailability()
     if reason:
         pytest.skip(reason)
     ran = run_command("collect", download_folder / "download.zip", "--classroom", download_folder)

@@ -14,7 +14,7 @@ from autograder.gradebook.classroom import Classroom
 from similarity import pairs as pairs_module
 from similarity import shared_passages
 from similarity.command import write_page
-from similarity.pairs import ComparedSubmission, SimilarPair, find_lab_pairs, order_fairly
+from similarity.pairs import ComparedSubmission, SimilarPair, find_lab_pairs, sort_pairs_fairly
 
 
 def code(source):
@@ -215,7 +215,7 @@ def test_each_students_first_pair_comes_before_anybodys_second():
         return SimilarPair(LAB, students, 1.0, None, "")
 
     crowd = [pair(first, second) for first in "abcdef" for second in "abcdef" if first < second]
-    assert order_fairly([*crowd, pair("y", "z")])[:4].count(pair("y", "z")) == 1
+    assert sort_pairs_fairly([*crowd, pair("y", "z")])[:4].count(pair("y", "z")) == 1
 
 
 @pytest.fixture

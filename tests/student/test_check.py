@@ -16,7 +16,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from our_course import COURSE, ROOT
 
 from autograder.authoring.lab import read_lab
-from autograder.core.notebook_cells import cell_grade_id
+from autograder.core.notebook_cells import get_grade_id
 from autograder.diagnosis.argument_probe import explain_by_arguments, find_unused_arrays
 from autograder.judging.judge import describe_broken_dependency
 from autograder.student import answer_key
@@ -26,7 +26,7 @@ from autograder.student.check import CheckFailed, check, criteria, progress, rea
 from autograder.student.check_notebook import NotebookError, check_notebook
 from autograder.student.workspace import reset_copy
 from autograder.values.case_records import ComparisonRules, Inputs, Question
-from autograder.values.structural_mistakes import NOT_WRITTEN
+from autograder.values.structural_mistakes import NOT_WRITTEN_MESSAGE
 
 
 def softmax(x, axis=0):
@@ -96,7 +96,7 @@ def test_an_untouched_stub_gets_a_clean_message(capsys):
     with pytest.raises(CheckFailed) as caught:
         check(rename_function(stub))
     assert caught.value._line == "softmax: not written yet."
-    assert capsys.readouterr().out.startswith(NOT_WRITTEN)
+    assert capsys.readouterr().out.startswith(NOT_WRITTEN_MESSAGE)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_ready_says_what_a_cell_waits_for(capsys):
 
 @pytest.mark.parametrize("call", [lambda: check(RIGHT), lambda: ready(RIGHT), progress])
 def test_without_its_answers_a_notebook_says_where_it_belongs(call, monkeypatch):
-    monkeypatch.setattr(answer_key, "load_lab_keys", dict)
+    monkeypatch.setattr(answer_key, "load_lab_descriptions", dict)
     with pytest.raises(CheckFailed, match="a lab's notebook belongs beside its folder `answers`"):
         call()
 
@@ -167,7 +167,7 @@ def test_progress_counts_what_passed(capsys, monkeypatch):
 
 
 def test_a_certificate_is_shown_once_everything_has_passed(capsys, monkeypatch):
-    names = list(check_module.answer_key.load_lab_keys()["tiny-transformer"].points)
+    names = list(check_module.answer_key.load_lab_descriptions()["tiny-transformer"].points)
     for passed_checks, is_shown in (
         (dict.fromkeys(names[1:], True), False),
         (dict.fromkeys(names, True), True),
@@ -222,7 +222,7 @@ def test_a_stub_that_is_called_is_named_as_the_cause():
     def stable_softmax(x, axis=0):
         return softmax(x - x.max(axis=axis, keepdims=True), axis)
 
-    with pytest.raises(CheckFailed, match=describe_broken_dependency("softmax", written=False)):
+    with pytest.raises(CheckFailed, match=describe_broken_dependency("softmax", is_written=False)):
         check(stable_softmax)
 
 
@@ -424,7 +424,7 @@ def save_answer(tmp_path, monkeypatch):
     def write(source):
         folder = tmp_path / "qkv-attention"
         shutil.copytree(
-            COURSE.answers_folder("qkv-attention"),
+            COURSE.answer_key_folder("qkv-attention"),
             folder / "answers",
             dirs_exist_ok=True,
         )
@@ -474,8 +474,8 @@ def test_the_schemes_of_a_lab_belong_to_its_questions_and_stay_out_of_the_notebo
     assert set(schemes) == set(lab.manual_questions) == {QUESTION}
     assert "1 point" in schemes[QUESTION]
     assert "BEGIN" not in schemes[QUESTION]
-    assert "1 point" not in COURSE.released_notebook(lab.name).read_text("utf-8")
-    assert answer_key.read_criteria(answer_key.load_lab_keys()[lab.name]) == schemes
+    assert "1 point" not in COURSE.released_notebook_path(lab.name).read_text("utf-8")
+    assert answer_key.read_criteria(answer_key.load_lab_descriptions()[lab.name]) == schemes
 
 
 @pytest.mark.parametrize(
@@ -484,8 +484,8 @@ def test_the_schemes_of_a_lab_belong_to_its_questions_and_stay_out_of_the_notebo
 )
 def test_a_reset_in_a_notebook_with_a_cell_that_is_none(malformed, tmp_path):
     path = tmp_path / "qkv-attention.ipynb"
-    notebook = json.loads(COURSE.released_notebook("qkv-attention").read_text("utf-8"))
-    stub = next(c for c in notebook["cells"] if cell_grade_id(c) == "softmax")
+    notebook = json.loads(COURSE.released_notebook_path("qkv-attention").read_text("utf-8"))
+    stub = next(c for c in notebook["cells"] if get_grade_id(c) == "softmax")
     original_source, stub["source"] = stub["source"], "def softmax(x, axis=0): ..."
     if isinstance(malformed, dict):
         malformed = {"cell_type": "markdown", "source": "", **malformed}
@@ -497,7 +497,7 @@ def test_a_reset_in_a_notebook_with_a_cell_that_is_none(malformed, tmp_path):
     reset_copy(path, "softmax", COURSE)
     cells = json.loads(path.read_text("utf-8"))["cells"]
     assert (
-        next(c for c in cells if isinstance(c, dict) and cell_grade_id(c) == "softmax")["source"]
+        next(c for c in cells if isinstance(c, dict) and get_grade_id(c) == "softmax")["source"]
         == original_source
     )
 
@@ -590,8 +590,8 @@ def test_an_exercise_that_is_not_defined_yet_is_told_by_its_cell(capsys):
 def test_a_function_that_is_not_there_is_looked_for_in_the_saved_notebook(
     source, sentence, tmp_path, monkeypatch
 ):
-    notebook = nbformat.read(COURSE.released_notebook("qkv-attention"), as_version=4)
-    index = next(i for i, cell in enumerate(notebook.cells) if cell_grade_id(cell) == "softmax")
+    notebook = nbformat.read(COURSE.released_notebook_path("qkv-attention"), as_version=4)
+    index = next(i for i, cell in enumerate(notebook.cells) if get_grade_id(cell) == "softmax")
     if source is None:
         del notebook.cells[index]
     else:
@@ -605,7 +605,7 @@ def test_a_function_that_is_not_there_is_looked_for_in_the_saved_notebook(
         reset_copy(path, "softmax", COURSE)
         restored = nbformat.read(path, as_version=4)
         assert [c.id for c in restored.cells] == [
-            c.id for c in nbformat.read(COURSE.released_notebook(path.stem), 4).cells
+            c.id for c in nbformat.read(COURSE.released_notebook_path(path.stem), 4).cells
         ]
 
 

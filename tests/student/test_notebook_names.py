@@ -84,7 +84,7 @@ def test_a_name_error_in_a_cell_shows_the_cell_to_run(lab_folder, capsys):
 
 def test_a_function_given_in_the_notebook_is_no_exercise_of_another_lab(tmp_path, monkeypatch, capsys):
     """additive-attention gives softmax in a cell; it is also an exercise of qkv-attention."""
-    notebook = nbformat.read(COURSE.released_notebook("additive-attention"), as_version=4)
+    notebook = nbformat.read(COURSE.released_notebook_path("additive-attention"), as_version=4)
     nbformat.write(notebook, tmp_path / "additive-attention.ipynb")
     monkeypatch.setenv("AUTOGRADER_COURSE", str(COURSE.root))
     monkeypatch.chdir(tmp_path)

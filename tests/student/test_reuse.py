@@ -8,7 +8,7 @@ import pytest
 from command import autograder
 from our_course import COURSE, ROOT
 
-from autograder.authoring.build import kernel_environment
+from autograder.authoring.build import make_kernel_environment
 from autograder.authoring.lab import read_lab
 from autograder.student import check, reuse
 from autograder.student.workspace import START_PAGE
@@ -32,7 +32,7 @@ def run_cells(cells, folder, **variables):
     from nbclient import NotebookClient
 
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
-    kernel = {k: v for k, v in kernel_environment(ROOT).items() if k != reuse.REUSE_VARIABLE}
+    kernel = {k: v for k, v in make_kernel_environment(ROOT).items() if k != reuse.REUSE_VARIABLE}
     client = NotebookClient(
         notebook,
         timeout=120,
@@ -207,7 +207,7 @@ def test_without_a_kernel_nothing_is_reused(monkeypatch, work, capsys):
 def test_saved_functions_do_not_change_a_mark(tmp_path):
     """Saved functions in a submission's folder do not change its grade."""
     lab = "tiny-transformer"
-    notebook = json.loads(COURSE.released_notebook(lab).read_text())
+    notebook = json.loads(COURSE.released_notebook_path(lab).read_text())
     answers = read_lab(COURSE, lab).reference_cells
     for cell in notebook["cells"]:
         name = cell["metadata"].get("nbgrader", {}).get("grade_id")

@@ -51,7 +51,7 @@ def cell_ids(path):
 def test_a_newer_text_is_named_and_taken_over_without_losing_a_word(course):
     copy, course_notebook = (
         course.root / "work" / LAB / f"{LAB}.ipynb",
-        course.released_notebook(LAB),
+        course.released_notebook_path(LAB),
     )
     original_sources = {cell.id: cell.source for cell in nbformat.read(copy, as_version=4).cells}
     answer = "def alignment(*any):\n    return 'mine'"
@@ -122,7 +122,7 @@ def test_a_newer_text_is_named_and_taken_over_without_losing_a_word(course):
 def test_an_older_folder_without_a_record_keeps_its_answers(course):
     copy, course_notebook = (
         course.root / "work" / LAB / f"{LAB}.ipynb",
-        course.released_notebook(LAB),
+        course.released_notebook_path(LAB),
     )
     shutil.rmtree(course.root / "work" / update.HANDED_OUT_FOLDER)
     edit_cells(copy, alignment="mine")
@@ -187,7 +187,7 @@ def test_everything_a_student_wrote_is_in_the_updated_lab():
 
 def test_a_copy_that_cannot_be_read_is_not_called_older(course):
     copy = course.root / "work" / LAB / f"{LAB}.ipynb"
-    edit_cells(course.released_notebook(LAB), move="Another text.")
+    edit_cells(course.released_notebook_path(LAB), move="Another text.")
     for broken in ("{", "[]", '{"cells": 3}', "[" * 100_000):
         copy.write_text(broken)
         result = autograder("update", copy, cwd=course.root)
@@ -198,7 +198,7 @@ def test_a_copy_that_cannot_be_read_is_not_called_older(course):
 
 
 def test_the_course_s_own_file_is_not_older_than_itself(course):
-    course_notebook = course.released_notebook(LAB)
+    course_notebook = course.released_notebook_path(LAB)
     assert update.find_changed_sections(course_notebook, course_notebook) == []
     result = autograder("update", "elsewhere.ipynb", cwd=course.root)
     assert (result.returncode, result.stderr) == (

@@ -17,7 +17,7 @@ import pytest
 from autograder.authoring.lab import read_labs
 from autograder.cli import main
 from autograder.core.course import read_course
-from autograder.sandbox.choice import why_unavailable
+from autograder.sandbox.choice import explain_unavailability
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -305,12 +305,12 @@ def test_the_results_format_names_every_field_and_verdict():
 
     from autograder.core.results import Result, Verdict
     from autograder.gradebook.graded_submission import GradedSubmission
-    from autograder.gradebook.result_store import VERSION
+    from autograder.gradebook.result_store import FORMAT_VERSION
 
     text = (DOCS / "results-format.md").read_text("utf-8")
     assert [f for f in (x.name for x in fields(Result)) if f"| `{f}` |" not in text] == []
     assert [v for v in Verdict if f"| `{v}` |" not in text] == []
-    assert f"format version {VERSION}," in text
+    assert f"format version {FORMAT_VERSION}," in text
     kept = text.split("## What is kept")[1]
     record = ["version", "hash", *GradedSubmission(results=(), notebook=None, notes=(), seed=0).to_fields()]
     assert re.findall(r"^\| `([a-z_]+)` \|", kept, re.M) == record
@@ -404,7 +404,7 @@ def fill(path, name, source):
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-@pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable())
+@pytest.mark.skipif(bool(explain_unavailability()), reason=explain_unavailability())
 def test_the_guide_to_a_new_lab_works_to_the_letter(copy):
     everything = follow((DOCS / "new-lab.md").read_text("utf-8"), copy)
     assert everything.count("Everything is as the solutions say.") == 2

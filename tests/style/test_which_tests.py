@@ -89,7 +89,7 @@ def test_a_module_that_no_test_reaches_is_noticed():
     ("name", "tests"),
     [
         ("autograder/judging/compare.py", ["tests/judging", "tests/values", "tests/student"]),
-        ("tests/intake/test_find.py", ["tests/intake/test_find.py"]),
+        ("tests/intake/test_finder.py", ["tests/intake/test_finder.py"]),
         ("tests/submissions/wrong/patched_ask.py", ["tests/grading/test_submissions.py"]),
         ("README.md", ["tests/style"]),
         ("solutions/positions/rotate.py", ["tests/labs", "tests/authoring/test_build.py"]),

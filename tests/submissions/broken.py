@@ -12,7 +12,7 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
-from submissions.suite import LAB, Attack, cell_of, exercises, grade_id, honest
+from submissions.suite import LAB, Attack, cell_of, exercises, make_grade_id, honest
 
 ATTACKS: list[Attack] = []
 ANSWERS = [name.replace("_", "-") for name in exercises(LAB)]
@@ -394,7 +394,7 @@ def unwanted_outputs(folder):
 def no_test_cells(folder):
     """Every test cell is deleted; nbgrader cannot mark such a submission, and we put them back."""
     notebook = plain()
-    notebook.cells = [cell for cell in notebook.cells if not grade_id(cell).startswith("test-")]
+    notebook.cells = [cell for cell in notebook.cells if not make_grade_id(cell).startswith("test-")]
     save(folder, notebook)
 
 
@@ -477,7 +477,7 @@ def other_cell_types(folder):
     notebook = plain()
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            cell.cell_type = "markdown" if grade_id(cell).startswith("test-") else "raw"
+            cell.cell_type = "markdown" if make_grade_id(cell).startswith("test-") else "raw"
             for name in ("outputs", "execution_count"):
                 cell.pop(name)
     save(folder, notebook)

@@ -98,24 +98,24 @@ def honest(lab: str = LAB, with_pictures: bool = True) -> NotebookNode:
     """Return a student's notebook with every answer right; without ungraded cells unless `with_pictures`."""
     notebook = deepcopy(_read_published(lab))
     solution = nbformat.read(ROOT / "solutions" / lab / f"{lab}.ipynb", as_version=4)
-    right = {grade_id(cell): cell.source for cell in solution.cells if _is_answer(cell)}
+    right = {make_grade_id(cell): cell.source for cell in solution.cells if _is_answer(cell)}
     for cell in notebook.cells:
         if _is_answer(cell):
-            cell.source = right[grade_id(cell)].replace("    ### BEGIN SOLUTION\n", "")
+            cell.source = right[make_grade_id(cell)].replace("    ### BEGIN SOLUTION\n", "")
             cell.source = cell.source.replace("\n    ### END SOLUTION", "")
     if not with_pictures:
-        notebook.cells = [cell for cell in notebook.cells if grade_id(cell)]
+        notebook.cells = [cell for cell in notebook.cells if make_grade_id(cell)]
     return notebook
 
 
-def grade_id(cell) -> str:
+def make_grade_id(cell) -> str:
     """Return a cell's grade_id; "" if it has none."""
     return cell.metadata.get("nbgrader", {}).get("grade_id", "")
 
 
 def cell_of(notebook: NotebookNode, name: str) -> NotebookNode:
     """Return the cell with this grade_id."""
-    return next(cell for cell in notebook.cells if grade_id(cell) == name)
+    return next(cell for cell in notebook.cells if make_grade_id(cell) == name)
 
 
 def _is_answer(cell) -> bool:
@@ -193,7 +193,7 @@ def _apply(notebook: NotebookNode, place: str, source: str) -> None:
             _extra(notebook, source),
         )
         return
-    index = next(i for i, cell in enumerate(notebook.cells) if grade_id(cell) == name)
+    index = next(i for i, cell in enumerate(notebook.cells) if make_grade_id(cell) == name)
     if position == "":
         notebook.cells[index].source = source
     elif position == "metadata":

@@ -18,9 +18,9 @@ from autograder.authoring.lab import read_labs
 from autograder.authoring.skeleton import write_course
 from autograder.authoring.verify import find_definition_mistakes
 from autograder.core.course import read_course
-from autograder.judging.call_answer import call_student_function, pack_result
-from autograder.judging.compare import first_difference
-from autograder.sandbox.choice import why_unavailable
+from autograder.judging.compare import compare_answer
+from autograder.judging.student_calls import call_student_function, pack_result
+from autograder.sandbox.choice import explain_unavailability
 from autograder.values.case_records import Answer, ComparisonRules, inputs
 from autograder.values.dataframes import MAX_COLUMNS, DataTable
 from autograder.values.encoding import decode, encode
@@ -28,8 +28,8 @@ from autograder.values.value_types import (
     MAX_ANSWER_NUMBERS,
     EncodingError,
     SingleUseArrays,
-    argument_to_value,
     blank_like,
+    convert_argument,
     copy_value,
     find_difference,
     is_unchanged,
@@ -70,14 +70,14 @@ def round_trip(table):
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_comes_back_as_pandas_has_it(name):
     original = TABLES[name]
-    table = round_trip(argument_to_value(original))
+    table = round_trip(convert_argument(original))
     assert type(table) is DataTable  # the judge has plain data
     frame = isinstance(original, pd.DataFrame)
     assert_equal = pd.testing.assert_frame_equal if frame else pd.testing.assert_series_equal
     assert_equal(copy_value(table), original, check_freq=False)
     assert (
         is_unchanged(table, copy_value(table))
-        and find_difference(table, argument_to_value(original), ComparisonRules()) is None
+        and find_difference(table, convert_argument(original), ComparisonRules()) is None
     )
     assert pack_result(original)[0] == ("DataFrame" if frame else "Series")
 
@@ -145,7 +145,7 @@ WRONG = {
 def message_for(expected, result, **rules):
     kind, value = pack_result(result)
     answer = Answer(value, kind)
-    difference = first_difference(argument_to_value(expected), answer, ComparisonRules(**rules))
+    difference = compare_answer(convert_argument(expected), answer, ComparisonRules(**rules))
     return difference.observation if difference else ""
 
 
@@ -169,7 +169,7 @@ def test_a_table_with_the_same_cells_is_right_and_exact_dtypes_can_be_required(r
 
 def test_a_blank_table_differs_from_the_table():
     for name in ("missing", "dates", "texts", "categories"):
-        table = argument_to_value(TABLES[name])
+        table = convert_argument(TABLES[name])
         assert find_difference(table, blank_like(table), ComparisonRules())
 
 
@@ -181,7 +181,7 @@ def test_a_call_gets_a_copy_and_a_change_in_it_is_noticed():
         people["old"] = people["age"] > 40
         return len(people)
 
-    arguments = inputs(argument_to_value(PEOPLE))
+    arguments = inputs(convert_argument(PEOPLE))
     answer = call_student_function(adds, arguments)
     assert (answer.value, answer.modified) == (3, ("people",))
     assert call_student_function(lambda people: len(people), arguments).modified == ()
@@ -199,7 +199,7 @@ def test_the_size_of_a_table_is_limited():
 
 
 def plain_table(**parts):
-    table = argument_to_value(pd.Series([1, 2])).to_plain()
+    table = convert_argument(pd.Series([1, 2])).to_plain()
     return {**table, **parts}
 
 
@@ -253,7 +253,7 @@ def test_the_judge_needs_no_pandas(tmp_path):
         "print(find_difference(one, two, ComparisonRules()).observation)\n"
     )
     arrays = []
-    two = [pack_value(argument_to_value(t), arrays) for t in (PEOPLE, PEOPLE.assign(age=0))]
+    two = [pack_value(convert_argument(t), arrays) for t in (PEOPLE, PEOPLE.assign(age=0))]
     ran = subprocess.run(
         [sys.executable, "-c", code], input=encode({"two": two}, arrays), capture_output=True
     )
@@ -307,7 +307,7 @@ def run(course, *command, code=0):
 
 
 @pytest.mark.long
-@pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable() or "there is a sandbox")
+@pytest.mark.skipif(bool(explain_unavailability()), reason=explain_unavailability() or "there is a sandbox")
 def test_a_course_with_pandas_from_its_build_to_its_marks(tmp_path):
     write_course(tmp_path / "people")
     course = read_course(tmp_path / "people")
@@ -372,7 +372,7 @@ def test_every_kind_of_column_has_a_blank_form(name, place):
         "index": pd.DataFrame({"n": [1, 2, 3]}, index=pd.Index(values)),
         "no rows": pd.DataFrame({"a": values}).iloc[:0],
     }
-    value = argument_to_value(tables[place])
+    value = convert_argument(tables[place])
     blank = blank_like(value)
     assert (blank.kind, len(blank.index)) == (value.kind, len(value.index))
     assert [column.dtype for column in blank.data] == [column.dtype for column in value.data]

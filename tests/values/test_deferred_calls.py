@@ -7,13 +7,13 @@ import pytest
 from small_lab import lab_of
 from test_functions_as_values import course_of, grading_messages, run, submission_path, submit
 
-from autograder.authoring import first, inputs, made, result
+from autograder.authoring import defer_call, first, inputs, result
 from autograder.authoring.exercise import ExerciseError
-from autograder.authoring.verify import answer_questions, find_definition_mistakes, judge_answers
-from autograder.judging.call_answer import call_student_function
-from autograder.judging.compare import first_difference
+from autograder.authoring.verify import call_on_cases, find_definition_mistakes, judge_answers
+from autograder.judging.compare import compare_answer
 from autograder.judging.judge import judge
-from autograder.sandbox.choice import why_unavailable
+from autograder.judging.student_calls import call_student_function
+from autograder.sandbox.choice import explain_unavailability
 from autograder.values.case_records import Answer, ComparisonRules, ExpectedError, Question
 from autograder.values.encoding import (
     decode,
@@ -23,12 +23,12 @@ from autograder.values.encoding import (
     unpack_answer,
     unpack_inputs,
 )
-from autograder.values.value_types import SingleUseArrays, argument_to_value, map_inputs
+from autograder.values.value_types import SingleUseArrays, convert_argument, map_inputs
 
 
 def message_for(reference, answer, arguments):
     """Return the message about an answer after a round trip; None if it is right."""
-    arguments = map_inputs(arguments, argument_to_value)
+    arguments = map_inputs(arguments, convert_argument)
     expected = call_student_function(reference, arguments)
     assert not expected.error, expected
     arrays = []
@@ -79,15 +79,15 @@ def squares(start):
         start += 1
 
 
-CALLS = inputs(2.0, 1.0).then(result(1.5), result(np.array([0.0, 1.0])), result(x=2))
-ACCOUNT_QUERIES = inputs(10).then(
+CALLS = inputs(2.0, 1.0).query(result(1.5), result(np.array([0.0, 1.0])), result(x=2))
+ACCOUNT_QUERIES = inputs(10).query(
     result.deposit(5).balance,
     result.log,
     result.log[0],
-    made(len, result),
-    made(operator.add, result, result).balance,
+    defer_call(len, result),
+    defer_call(operator.add, result, result).balance,
 )
-ITERATIONS = inputs(3).then(first(result, 4), made(next, result))
+ITERATIONS = inputs(3).query(first(result, 4), defer_call(next, result))
 
 
 def linear(slope, height):
@@ -137,18 +137,18 @@ def test_queries_of_a_result_are_compared(reference, answer, arguments, sentence
 
 
 def test_the_value_of_a_query_is_copied_when_it_is_evaluated():
-    arguments = map_inputs(inputs(1).then(result.log, result.deposit(2).log), argument_to_value)
+    arguments = map_inputs(inputs(1).query(result.log, result.deposit(2).log), convert_argument)
     assert call_student_function(Account, arguments).value == ([], [2])
     assert call_student_function(Account, arguments).value == ([], [2])  # each call has a result of its own
 
 
 def test_a_query_may_be_expected_to_raise():
-    arguments = map_inputs(inputs(1).then(result.pay(5)), argument_to_value)
+    arguments = map_inputs(inputs(1).query(result.pay(5)), convert_argument)
     expected = ExpectedError("ValueError", "too little")
     answer = call_student_function(Account, arguments)
-    assert first_difference(expected, answer, ComparisonRules(), arguments) is None
+    assert compare_answer(expected, answer, ComparisonRules(), arguments) is None
     answer = call_student_function(account_with(pay=lambda self, amount: 0), arguments)
-    assert first_difference(expected, answer, ComparisonRules(), arguments).observation == (
+    assert compare_answer(expected, answer, ComparisonRules(), arguments).observation == (
         "Your function returned a tuple; it should raise a ValueError here."
     )
 
@@ -157,7 +157,7 @@ def test_a_query_may_be_expected_to_raise():
 @pytest.mark.parametrize("error", ["", "ValueError: no"])
 @pytest.mark.parametrize("kind", ["tuple", "list", "generator", "NoneType"])
 def test_a_forged_answer_is_wrong_and_does_not_stop_the_judge(value, error, kind):
-    arguments = map_inputs(inputs(1).then(result(1), result(2)), argument_to_value)
+    arguments = map_inputs(inputs(1).query(result(1), result(2)), convert_argument)
     question = Question("", arguments, (1, 2.5), {})
     finding = judge([question], [Answer(value, kind, error)], ComparisonRules(), [], "f")
     assert finding.cases_correct == (False,)
@@ -189,15 +189,15 @@ def test_a_hostile_object_is_wrong_and_costs_little():
 
 
 @pytest.mark.parametrize(("case", "rules", "words"), [
-    (lambda rng: inputs(1.0, 2.0), {}, r"returns a function .* Say what is asked of it, as in `inputs\(…\)\.then"),
-    (lambda rng: inputs(1.0, 2.0).then(result.slope), {},
+    (lambda rng: inputs(1.0, 2.0), {}, r"returns a function .* Say what is asked of it, as in `inputs\(…\)\.query"),
+    (lambda rng: inputs(1.0, 2.0).query(result.slope), {},
      "AttributeError: 'function' object has no attribute 'slope'"),
-    (lambda rng: inputs(1.0, 2.0).then(result.__call__), {},
+    (lambda rng: inputs(1.0, 2.0).query(result.__call__), {},
      "is to hold what is asked of `result`"),
-    (lambda rng: inputs(1.0, 2.0).then(str(result)), {}, "is to hold what is asked of `result`"),
-    (lambda rng: inputs(1.0, 2.0).then(result(1)), {"call": "in place"}, "no result is asked"),
-    (lambda rng: inputs(1.0, 2.0).then(result(1)), {"call": "figure"}, "no result is asked"),
-    (lambda rng: inputs(1.0, 2.0).then(made(lambda r: r, result)), {}, "at the top of a module"),
+    (lambda rng: inputs(1.0, 2.0).query(str(result)), {}, "is to hold what is asked of `result`"),
+    (lambda rng: inputs(1.0, 2.0).query(result(1)), {"call": "in place"}, "no result is asked"),
+    (lambda rng: inputs(1.0, 2.0).query(result(1)), {"call": "figure"}, "no result is asked"),
+    (lambda rng: inputs(1.0, 2.0).query(defer_call(lambda r: r, result)), {}, "at the top of a module"),
 ])  # fmt: skip
 def test_an_invalid_query_is_reported(case, rules, words):
     with pytest.raises(ExerciseError, match=words):
@@ -206,17 +206,17 @@ def test_an_invalid_query_is_reported(case, rules, words):
 
 def test_a_reference_that_returns_nothing_cannot_be_queried():
     with pytest.raises(ExerciseError, match="returned None"):
-        find_definition_mistakes(lab_of(lambda x: None, lambda rng: inputs(1).then(result(1))))
+        find_definition_mistakes(lab_of(lambda x: None, lambda rng: inputs(1).query(result(1))))
 
 
 def test_an_exercise_that_zeros_pass_is_refused_and_others_are_not():
     def draw_inputs(rng):
-        return inputs(2.0, rng.normal()).then(result(rng.normal()))
+        return inputs(2.0, rng.normal()).query(result(rng.normal()))
 
     assert find_definition_mistakes(lab_of(line, draw_inputs)) == []
     (sentence,) = find_definition_mistakes(lab_of(lambda a, b: lambda x: 0.0, draw_inputs))
     assert "what gives zeros of the right shape is right in every case" in sentence
-    assert find_definition_mistakes(lab_of(Account, lambda rng: inputs(7).then(result.balance))) == []
+    assert find_definition_mistakes(lab_of(Account, lambda rng: inputs(7).query(result.balance))) == []
 
 
 def test_a_mistake_that_raises_the_expected_error_is_recognised_by_its_results():
@@ -235,7 +235,7 @@ def test_a_mistake_that_raises_the_expected_error_is_recognised_by_its_results()
     exercise.case("below", raises=ValueError)(lambda rng: inputs(-1.0))
     exercise.misconception(means="You took it twice.", nudge="Half?")(double)
     questions = exercise.questions()
-    answers = answer_questions(lambda x: double(x, "not below zero"), exercise, questions)
+    answers = call_on_cases(lambda x: double(x, "not below zero"), exercise, questions)
     assert judge_answers(exercise, questions, answers).misconception == "double"
 
 
@@ -252,12 +252,12 @@ Account = Exercise("Account", points=2)
 @Account.case("two deposits")
 def deposits(rng):
     one, two = (int(n) for n in rng.integers(1, 100, size=2))
-    return inputs(one).then(result.balance, result.deposit(two).balance, first(result.rates(), 3))
+    return inputs(one).query(result.balance, result.deposit(two).balance, first(result.rates(), 3))
 
 
 @Account.case("more than there is", raises=ValueError)
 def overdrawn(rng):
-    return inputs(1).then(result.deposit(-2))
+    return inputs(1).query(result.deposit(-2))
 
 
 @Account.misconception(means="You set the balance.", nudge="What was there before?")
@@ -316,7 +316,7 @@ ANSWERS = {
 
 
 @pytest.mark.long
-@pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable() or "there is a sandbox")
+@pytest.mark.skipif(bool(explain_unavailability()), reason=explain_unavailability() or "there is a sandbox")
 def test_a_course_with_a_class_from_its_build_to_its_pages(tmp_path):
     course = course_of(tmp_path / "mine", {}, EXERCISES)
     facts = course.root / "solutions" / "first-steps" / "lab.toml"

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as arrays_of
 from autograder.authoring.lab import read_lab
 from autograder.authoring.skeleton import write_course
 from autograder.core.course import read_course
-from autograder.judging.call_answer import call_student_function, pack_result
+from autograder.judging.student_calls import call_student_function, pack_result
 from autograder.student import answer_key
 from autograder.values import encoding, value_types
 from autograder.values.case_records import (
@@ -22,7 +22,7 @@ from autograder.values.case_records import (
     ComparisonRules,
     Inputs,
     copy_with_layout,
-    memory_layout,
+    find_memory_layout,
 )
 from autograder.values.encoding import (
     decode,
@@ -145,7 +145,7 @@ def test_inputs_survive_a_round_trip(args, kwargs, memory):
 def test_an_input_keeps_its_memory_layout(layout):
     array = copy_with_layout(np.arange(12.0).reshape(3, 4), layout)
     copies = round_trip((array, array))
-    assert [memory_layout(a) for a in copies] == [layout, layout]
+    assert [find_memory_layout(a) for a in copies] == [layout, layout]
     assert (copies[0] == array).all()
 
 
@@ -398,14 +398,14 @@ def test_keys_of_one_hash_are_refused_before_a_table_is_made_of_them(value):
 def test_a_result_with_many_keys_of_one_hash_is_reported():
     budget = value_types.SizeBudget()
     with pytest.raises(value_types.UnsupportedValue, match="dict with very many keys of one hash"):
-        value_types.result_to_value({i * PRIME: 0 for i in range(1000)}, budget)
+        value_types.convert_result({i * PRIME: 0 for i in range(1000)}, budget)
     message = "set with very many members of one hash"
     with pytest.raises(value_types.UnsupportedValue, match=message):
-        value_types.result_to_value({i * PRIME for i in range(1000)}, budget)
+        value_types.convert_result({i * PRIME for i in range(1000)}, budget)
     few_collisions = {-1: 0, -2: 1, 0: 2, PRIME: 3}
-    assert value_types.result_to_value(few_collisions, budget) == few_collisions
+    assert value_types.convert_result(few_collisions, budget) == few_collisions
     powers = {2**k: k for k in range(1000)}
-    assert value_types.result_to_value(powers, budget) == powers and value_types.result_to_value(
+    assert value_types.convert_result(powers, budget) == powers and value_types.convert_result(
         {*powers}, budget
     ) == {*powers}
 

@@ -12,18 +12,18 @@ from nbformat.v4 import new_code_cell, new_notebook
 from sample_class import perfect, with_answer
 from small_lab import lab_of
 
-from autograder.authoring import Exercise, inputs, made
+from autograder.authoring import Exercise, defer_call, inputs
 from autograder.authoring.exercise import ExerciseError
 from autograder.authoring.lab import read_labs
 from autograder.authoring.skeleton import write_course
-from autograder.authoring.verify import answer_questions, find_definition_mistakes, judge_answers
+from autograder.authoring.verify import call_on_cases, find_definition_mistakes, judge_answers
 from autograder.core.course import COURSE_VARIABLE, read_course
 from autograder.core.errors import AutograderError
-from autograder.core.notebook_cells import grade_id, grade_id_of_test
+from autograder.core.notebook_cells import make_grade_id, make_test_grade_id
 from autograder.core.results import Verdict
 from autograder.diagnosis.render import describe_inputs
-from autograder.judging.call_answer import call_student_function, pack_result
-from autograder.sandbox.choice import why_unavailable
+from autograder.judging.student_calls import call_student_function, pack_result
+from autograder.sandbox.choice import explain_unavailability
 from autograder.values import value_types
 from autograder.values.case_records import Answer, DeferredCall
 from autograder.values.encoding import (
@@ -34,7 +34,7 @@ from autograder.values.encoding import (
     unpack_answer,
     unpack_inputs,
 )
-from autograder.values.value_types import EncodingError, SingleUseArrays, argument_to_value, map_inputs
+from autograder.values.value_types import EncodingError, SingleUseArrays, convert_argument, map_inputs
 
 CURVES = '''\
 """What the exercises give out."""
@@ -72,12 +72,12 @@ EXERCISE = '''\
 
 from curves import Meter, cubic, polynomial
 
-from autograder.authoring import Exercise, inputs, made
+from autograder.authoring import Exercise, inputs, defer_call
 
 root = Exercise("root", points=2, tolerance=1e-6)
 
 
-@root.domain(flags={"f": (cubic, made(polynomial, -1.0, 1.0))})
+@root.domain(flags={"f": (cubic, defer_call(polynomial, -1.0, 1.0))})
 def anywhere(rng, f):
     return inputs(f, -0.5 - rng.uniform(), 2.0 + rng.uniform())
 
@@ -89,12 +89,12 @@ def by_name(rng):
 
 @root.case("a line")
 def line(rng):
-    return inputs(made(polynomial, -rng.uniform(1, 5), 1.0), 0.0, 5.0)
+    return inputs(defer_call(polynomial, -rng.uniform(1, 5), 1.0), 0.0, 5.0)
 
 
 @root.case("what counts its calls")
 def counts(rng):
-    return inputs(made(Meter, cubic), 0.0, 2.0)
+    return inputs(defer_call(Meter, cubic), 0.0, 2.0)
 
 
 @root.misconception(means="You took the middle of the whole stretch.", nudge="Which half holds the root?")
@@ -115,7 +115,7 @@ ANSWERS = {
     "gives it back": ("def root(f, low, high):\n    return f",
      "a function, which cannot be compared."),
     "forges": (
-        "from autograder.judging import call_answer as answer\nfrom "
+        "from autograder.judging import student_calls as answer\nfrom "
         "autograder.values.case_records import DeferredCall\n"
         "answer.pack_result = lambda result: ('float', DeferredCall('curves:cubic', (1.0,)))\n" + RIGHT,
         "writes where only its answers may go",
@@ -145,7 +145,7 @@ def course_of(folder, library, exercises):
         tests = {**answer, "solution": False, "grade": True, "locked": True, "points": 2}
         roles = (new_code_cell(solution), answer), (new_code_cell(f"check({name})"), tests)
         for cell, role in roles:
-            cell.id = grade_id(name) if role["solution"] else grade_id_of_test(name)
+            cell.id = make_grade_id(name) if role["solution"] else make_test_grade_id(name)
             cell.metadata["nbgrader"] = {**role, "grade_id": cell.id}
             cells.append(cell)
     nbformat.write(new_notebook(cells=cells), lab / "first-steps.ipynb")
@@ -201,9 +201,9 @@ def send_inputs(arguments):
 
 
 def test_a_function_is_imported_by_its_name_and_a_deferred_call_is_made_anew(curves):
-    meter = made(curves.Meter, made(curves.polynomial, 1.0, 2.0))
+    meter = defer_call(curves.Meter, defer_call(curves.polynomial, 1.0, 2.0))
     raw_arguments = inputs(np.sin, [curves.cubic, len], key=meter)
-    arguments = send_inputs(map_inputs(raw_arguments, argument_to_value))
+    arguments = send_inputs(map_inputs(raw_arguments, convert_argument))
     assert describe_inputs(arguments) == "sin, [cubic, len], key=Meter(polynomial(1.0, 2.0))"
 
     def answer(f, functions, key):
@@ -245,7 +245,7 @@ def test_an_answer_names_no_function(data, monkeypatch):
 
 
 def test_a_function_missing_from_the_library_is_reported(curves):
-    arguments = map_inputs(inputs(curves.cubic), argument_to_value)
+    arguments = map_inputs(inputs(curves.cubic), convert_argument)
     value_types.import_function.cache_clear()
     del curves.cubic
     with pytest.raises(AutograderError, match="no curves:cubic here: get the labs anew"):
@@ -258,9 +258,7 @@ def test_a_build_accepts_the_exercise_and_a_check_describes_its_inputs(curves):
     assert find_definition_mistakes(lab) == []
     assert {label for label, *_ in exercise.draw(1)} > {"f = cubic", "f = polynomial(-1.0, 1.0)"}
     questions = exercise.questions()
-    finding = judge_answers(
-        exercise, questions, answer_questions(lambda f, low, high: 0.0, exercise, questions)
-    )
+    finding = judge_answers(exercise, questions, call_on_cases(lambda f, low, high: 0.0, exercise, questions))
     assert finding.verdict is Verdict.WRONG
     assert describe_inputs(finding.shown_case.inputs).startswith("f=cubic, low=")
 
@@ -271,7 +269,7 @@ def test_an_answer_that_returns_its_function_argument_is_never_right():
 
 
 @pytest.mark.long
-@pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable() or "there is a sandbox")
+@pytest.mark.skipif(bool(explain_unavailability()), reason=explain_unavailability() or "there is a sandbox")
 def test_a_course_from_its_build_to_its_pages(tmp_path):
     course = course_of(tmp_path / "mine", {"curves": CURVES}, {"root": (EXERCISE, SOLUTION)})
     run(course, "build")

@@ -9,9 +9,9 @@ from test_functions_as_values import course_of, grading_messages, run, submissio
 
 from autograder.authoring import inputs
 from autograder.authoring.verify import find_definition_mistakes
-from autograder.judging.call_answer import call_student_function
 from autograder.judging.judge import judge
-from autograder.sandbox.choice import why_unavailable
+from autograder.judging.student_calls import call_student_function
+from autograder.sandbox.choice import explain_unavailability
 from autograder.values.case_records import Answer, ComparisonRules, Question
 from autograder.values.encoding import decode, encode, pack_answer, unpack_answer
 from autograder.values.plots import Drawing, InvalidDrawing
@@ -289,7 +289,7 @@ ANSWERS = {
 
 
 @pytest.mark.long
-@pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable() or "there is a sandbox")
+@pytest.mark.skipif(bool(explain_unavailability()), reason=explain_unavailability() or "there is a sandbox")
 def test_a_course_with_a_figure_from_its_build_to_its_pages(tmp_path):
     course = course_of(tmp_path / "mine", {}, {"fall": (EXERCISE, SOLUTION)})
     run(course, "build")

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from autograder.judging.call_answer import call_student_function, pack_result
-from autograder.judging.compare import first_difference
+from autograder.judging.compare import compare_answer
+from autograder.judging.student_calls import call_student_function, pack_result
 from autograder.values.case_records import Answer, ComparisonRules, inputs
 from autograder.values.dataframes import DataTable
 from autograder.values.encoding import decode, encode
@@ -25,8 +25,8 @@ from autograder.values.table_cells import MAX_CELL_DEPTH, MAX_OBJECT_CHARACTERS,
 from autograder.values.value_types import (
     SingleUseArrays,
     UnsupportedValue,
-    argument_to_value,
     blank_like,
+    convert_argument,
     copy_value,
     find_difference,
     pack_value,
@@ -222,7 +222,7 @@ def run_examples(check):
 def test_a_table_of_every_kind_is_whole_in_every_place(kind):
     def check(data):
         original = data.draw(tables(kind))
-        value = argument_to_value(original)
+        value = convert_argument(original)
         returned = round_trip(value)
         assert type(returned) is DataTable
         assert_equal(copy_value(returned), original)
@@ -234,7 +234,7 @@ def test_a_table_of_every_kind_is_whole_in_every_place(kind):
         # As an argument and as a result: the identity returns it and changes nothing.
         answer = call_student_function(lambda table: table, inputs(value))
         assert not answer.error and not answer.modified, answer
-        assert first_difference(value, answer, EXACT_RULES) is None
+        assert compare_answer(value, answer, EXACT_RULES) is None
 
     run_examples(check)()
 
@@ -260,10 +260,10 @@ def test_another_cell_is_a_difference_and_a_change_in_place_is_noticed(kind):
                 table.iloc[row, 0] = None
             return table
 
-        value = argument_to_value(original)
+        value = convert_argument(original)
         answer = call_student_function(empty_one_cell, inputs(value))
         assert not answer.error and answer.modified == ("table",), answer
-        difference = first_difference(value, answer, RULES)
+        difference = compare_answer(value, answer, RULES)
         assert difference is not None
         assert difference.kind == "dtype" or "missing" in difference.observation, difference
 
@@ -275,8 +275,8 @@ def test_a_longer_list_in_a_cell_is_a_difference(kind):
     def check(data):
         cells = [cell or () for cell in data.draw(columns(kind, 3))]
         longer = [cells[0], cells[1], [*cells[2], 1]]
-        value = argument_to_value(make_object_column(cells))
-        difference = find_difference(value, argument_to_value(make_object_column(longer)), RULES)
+        value = convert_argument(make_object_column(cells))
+        difference = find_difference(value, convert_argument(make_object_column(longer)), RULES)
         assert difference.observation.startswith("1 of 3 rows differ: row 2 is ["), difference
 
     run_examples(check)()
@@ -288,7 +288,7 @@ def test_any_two_tables_can_be_compared():
         second = data.draw(tables(data.draw(st.sampled_from([*KINDS]))))
         kind, value = pack_result(second)
         for rules in (RULES, EXACT_RULES, ComparisonRules(floats_too=True, tolerance=(1e-3, 0.5))):
-            difference = first_difference(argument_to_value(first), Answer(value, kind), rules)
+            difference = compare_answer(convert_argument(first), Answer(value, kind), rules)
             assert difference is None or difference.observation.endswith((".", "…")), difference
 
     settings(max_examples=5 * EXAMPLES, deadline=None, derandomize=True)(given(st.data())(check))()
@@ -297,10 +297,10 @@ def test_any_two_tables_can_be_compared():
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_table_in_an_imported_test_is_written_as_it_was_or_refused(kind):
     def check(data):
-        value = argument_to_value(data.draw(tables(kind)))
+        value = convert_argument(data.draw(tables(kind)))
         if not explain_unwritable((value,), {}):
             copy = eval(format_value(value), {"pd": pd, "np": np})
-            assert find_difference(value, argument_to_value(copy), RULES) is None
+            assert find_difference(value, convert_argument(copy), RULES) is None
 
     run_examples(check)()
 
@@ -334,11 +334,11 @@ def test_lists_in_cells_are_bounded_in_depth():
     for _ in range(MAX_CELL_DEPTH + 1):
         cell = [cell]
     with pytest.raises(UnsupportedValue, match="Series that holds a deeply nested list"):
-        argument_to_value(pd.Series([cell]))
+        convert_argument(pd.Series([cell]))
     assert pack_result(pd.Series([cell]))[1] is None
 
 
 def test_lists_that_python_takes_for_equal_stay_apart():
     cells = make_object_column([[1], [True], [1.0], (1,), [[1]], [(1,)]])
-    returned = copy_value(round_trip(argument_to_value(cells)))
+    returned = copy_value(round_trip(convert_argument(cells)))
     assert list(map(repr, returned)) == list(map(repr, cells))

@@ -8,8 +8,8 @@ from small_lab import lab_of
 
 from autograder.authoring import inputs
 from autograder.authoring.verify import find_definition_mistakes
-from autograder.judging.call_answer import call_student_function, pack_result
 from autograder.judging.judge import judge
+from autograder.judging.student_calls import call_student_function, pack_result
 from autograder.values.case_records import ComparisonRules, Question
 from autograder.values.encoding import (
     decode,
@@ -22,7 +22,7 @@ from autograder.values.encoding import (
 from autograder.values.value_types import (
     EncodingError,
     SingleUseArrays,
-    argument_to_value,
+    convert_argument,
     copy_value,
     map_inputs,
     unpack_value,
@@ -35,7 +35,7 @@ NOON = dt.datetime(2024, 2, 29, 12, 30)
 
 def message_for(argument, answer):
     """Return the message about an answer after a round trip; None if it is right."""
-    arguments = map_inputs(inputs(argument), argument_to_value)
+    arguments = map_inputs(inputs(argument), convert_argument)
     arrays = []
     header, arrays = decode(encode({"given": pack_inputs(arguments, arrays)}, arrays))
     sent_arguments = unpack_inputs(header["given"], arrays)
@@ -100,14 +100,14 @@ def test_the_message_describes_the_first_difference(argument, answer, sentence):
     "array", [NAMES, NAMES.reshape(3, 1), np.array([], dtype=str), DAYS, DAYS.astype("datetime64[ns]")]
 )
 def test_a_copied_array_keeps_dtype_shape_and_items(array):
-    copied_array = copy_value(argument_to_value(array))
+    copied_array = copy_value(convert_argument(array))
     assert copied_array.dtype == array.dtype and copied_array.shape == array.shape
     assert copied_array.astype(str).tolist() == array.astype(str).tolist()
 
 
 def test_a_numpy_date_by_itself_is_refused():
     with pytest.raises(EncodingError, match="a datetime64 is no value by itself"):
-        argument_to_value(np.datetime64("2024-02-29"))
+        convert_argument(np.datetime64("2024-02-29"))
 
 
 class Day(dt.datetime):

@@ -170,7 +170,7 @@ class SubmissionDriver(ABC):
         """Wait for the next message from a submission's process, such as an output or "done"."""
 
     @abstractmethod
-    def describe_death(self) -> str:
+    def describe_process_end(self) -> str:
         """Return a sentence on how the submission's process ended, if it ended by itself."""
 
     @abstractmethod
@@ -181,7 +181,7 @@ class SubmissionDriver(ABC):
         """
 
     @abstractmethod
-    def end_answer(self) -> None:
+    def end_answer_process(self) -> None:
         """End the process in which the student's function is called on the test cases."""
 
     @abstractmethod
@@ -199,8 +199,8 @@ class SubmissionDriver(ABC):
         """
 
     @abstractmethod
-    def handle_answer_bytes(self, written: bytearray) -> None:
-        """Handle bytes of results that a submission has sent; `written` are all its bytes yet."""
+    def handle_answer_bytes(self, answer_bytes: bytearray) -> None:
+        """Handle a submission's result bytes; `answer_bytes` are all that have arrived so far."""
 
     # The methods below enforce the time limits.
 
@@ -239,7 +239,7 @@ class SubmissionDriver(ABC):
         self._interval_watch = Stopwatch(self._submission_cpu_seconds)
         self._interval_seconds = GRACE_SECONDS
         if self._is_question:
-            self.end_answer()
+            self.end_answer_process()
         else:
             self.interrupt_cell()
 
@@ -292,7 +292,7 @@ class SubmissionDriver(ABC):
             except SubmissionStopped as stop:
                 report.status, report.reason = stop.status, stop.reason
             except protocol.ChannelClosed:
-                report.status, report.reason = CellOutcome.CRASH, self.describe_death()
+                report.status, report.reason = CellOutcome.CRASH, self.describe_process_end()
             except protocol.ProtocolError:
                 report.status, report.reason = CellOutcome.CRASH, protocol.FORGED_MESSAGE
                 report.forged = True
@@ -362,19 +362,19 @@ class SubmissionDriver(ABC):
             self.start_memory_measurement(group["memory"])
             try:
                 self.send_order({**order, "last": is_last_group}, group_questions)
-                written, end = self._collect_answers(remaining_bytes, outputs)
+                answer_bytes, end = self._collect_answers(remaining_bytes, outputs)
             finally:
                 peak_bytes = self.finish_memory_measurement()
             if end.get("missing") is True:
                 report.missing = True
                 return
             exit_code = end.get("exit")
-            parts = protocol.split_bytes(written)
+            parts = protocol.split_bytes(answer_bytes)
             answer_arrays += parts
             reported_code = exit_code if _is_exit_code(exit_code) else None
             group_report = {"parts": len(parts), "exit": reported_code, "held": peak_bytes}
             report.answer_groups.append(group_report)
-            remaining_bytes -= len(written)
+            remaining_bytes -= len(answer_bytes)
             if self.stop_requested:
                 report.status = CellOutcome.TIMEOUT
                 report.reason = self.describe_timeout(finished=False)
@@ -383,7 +383,7 @@ class SubmissionDriver(ABC):
                 return
             # A process whose memory is measured is killed as soon as it has sent its whole result.
             # Then its exit code says nothing.
-            was_ended = group["memory"] is not None and is_complete_frame(written)
+            was_ended = group["memory"] is not None and is_complete_frame(answer_bytes)
             if exit_code != 0 and not was_ended:
                 return
         self.measure_usage()
@@ -402,17 +402,17 @@ class SubmissionDriver(ABC):
 
         Return the encoded answers and that message.
         """
-        written = bytearray()
+        answer_bytes = bytearray()
         while True:
             header, chunks = self._next_event()
             if header["op"] == "asked":
-                return written, header
+                return answer_bytes, header
             if header["op"] == "answers":
                 for chunk in chunks:
-                    written += chunk.tobytes()
-                if len(written) > max_bytes:
+                    answer_bytes += chunk.tobytes()
+                if len(answer_bytes) > max_bytes:
                     raise SubmissionStopped(CellOutcome.CRASH, protocol.TOO_LARGE_MESSAGE)
-                self.handle_answer_bytes(written)
+                self.handle_answer_bytes(answer_bytes)
             else:
                 outputs.handle_message(header, None)
 
@@ -428,12 +428,12 @@ def _is_exit_code(code: object) -> bool:
     return type(code) is int and -128 < code < 256
 
 
-def is_complete_frame(written: bytearray) -> bool:
+def is_complete_frame(answer_bytes: bytearray) -> bool:
     """Return True if bytes hold a whole message, judging only by the length at its beginning.
 
     Decoding the frame would take too long here.
     """
-    if len(written) < encoding.PREFIX.size:
+    if len(answer_bytes) < encoding.PREFIX.size:
         return False
-    _, header, payload = encoding.PREFIX.unpack_from(written)
-    return len(written) >= encoding.PREFIX.size + int(header) + int(payload)
+    _, header, payload = encoding.PREFIX.unpack_from(answer_bytes)
+    return len(answer_bytes) >= encoding.PREFIX.size + int(header) + int(payload)

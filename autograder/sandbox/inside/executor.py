@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from autograder.judging.call_answer import call_student_function
+from autograder.judging.student_calls import call_student_function
 from autograder.sandbox.inside import protocol
 from autograder.values import encoding as frames
 from autograder.values.case_records import Inputs, Value

@@ -121,7 +121,7 @@ class ForkedExecutor(SubmissionExecutor):
         if status is None:
             # The process has closed the pipe, so it is about to end.
             status = _wait_for_exit(pid, 0)
-        self._isolation.end_answer(pid)
+        self._isolation.end_answer_process(pid)
         return -1 if status is None else status
 
 

@@ -57,7 +57,7 @@ class _DisplayOutputPublisher(DisplayPublisher):
         display_id = (transient or {}).get("display_id")
         if display_id is not None:
             display_id = str(display_id)
-        output = {"output_type": "display_data", "data": bundle_to_text(data), "metadata": {}}
+        output = {"output_type": "display_data", "data": mime_bundle_to_text(data), "metadata": {}}
         _get_emitter(self).emit_output(output, display_id, bool(update))
 
     def clear_output(self, wait: bool = False) -> None:
@@ -71,7 +71,7 @@ class _DisplayHook(DisplayHook):
         pass
 
     def write_format_data(self, format_dict: Mapping[str, Any], md_dict: object = None) -> None:
-        data = bundle_to_text(format_dict)
+        data = mime_bundle_to_text(format_dict)
         output = {"output_type": "execute_result", "data": data, "metadata": {}}
         _get_emitter(self).emit_output({**output, "execution_count": None})
 
@@ -230,11 +230,11 @@ draw()
 """
 
 
-def bundle_to_text(data: Mapping[str, Any]) -> dict[str, str]:
+def mime_bundle_to_text(data: Mapping[str, Any]) -> dict[str, str]:
     """Return an output's data as texts by MIME type: bytes as base64, and without JSON.
 
     >>> data = {"text/plain": ["a\\n", "b"], "image/png": b"x", "no type": "y"}
-    >>> bundle_to_text({**data, "application/json": {}})
+    >>> mime_bundle_to_text({**data, "application/json": {}})
     {'text/plain': 'a\\nb', 'image/png': 'eA=='}
     """
     bundle = {}

@@ -52,7 +52,7 @@ class Isolation:
         linux.set_limits(limits, address_space)
         linux.die_with_parent()
 
-    def end_answer(self, pid: int) -> None:
+    def end_answer_process(self, pid: int) -> None:
         """Kill the process in which a student's function was called, with its children."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGKILL)
@@ -111,7 +111,7 @@ class NamespaceIsolation(Isolation):
         linux.die_with_parent()
         linux.install_seccomp_filter()
 
-    def end_answer(self, pid: int) -> None:
+    def end_answer_process(self, pid: int) -> None:
         """Kill all processes of a submission except its first, which calls this."""
         self.end_descendants()
 

@@ -39,12 +39,12 @@ CAP_SYS_ADMIN = 21
 _MADV_COLLAPSE, _HUGE_PAGE_BYTES = 25, 2 << 20  # Linux has MADV_COLLAPSE since version 6.1
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT = 1, 2, 4, 8, 32
 
-_c: Any = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+_libc: Any = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
 def _call_libc(name: str, *args: object) -> int:
     c_args = [ctypes.c_ulong(arg) if isinstance(arg, int) else arg for arg in args]
-    result: int = getattr(_c, name)(*c_args)
+    result: int = getattr(_libc, name)(*c_args)
     if result == -1:
         number = ctypes.get_errno()
         raise OSError(number, f"{name}: {os.strerror(number)}")
@@ -147,13 +147,13 @@ def enter_namespaces(scratch_bytes: int) -> None:
 
 def die_with_parent() -> None:
     """Let the kernel kill this process when its parent ends."""
-    if _c:
+    if _libc:
         _call_libc("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def adopt_orphans() -> None:
     """Let orphaned descendants become children of this process, so that it can kill them."""
-    if _c:
+    if _libc:
         _call_libc("prctl", _PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -388,7 +388,7 @@ def use_huge_pages() -> None:
     A fork copies the page table, which is shorter with huge pages. If a forked process writes to a
     huge page, only 4 kB of it are copied. Linux before 6.1 does not have this function.
     """
-    if not _c:
+    if not _libc:
         return
     with open("/proc/self/maps") as file:
         pattern = r"^(\w+)-(\w+) rw-p \S+ 00:00 0 *(?:\[heap\])?$"
@@ -417,5 +417,5 @@ def prefer_oom_kill() -> None:
 def _can_make_user_namespace() -> bool:
     pid = os.fork()
     if pid == 0:
-        os._exit(1 if _c.unshare(_NAMESPACE_FLAGS["user"]) == 0 else 0)
+        os._exit(1 if _libc.unshare(_NAMESPACE_FLAGS["user"]) == 0 else 0)
     return os.waitpid(pid, 0)[1] != 0

@@ -143,21 +143,21 @@ class Channel:
     ----------
     reader, writer : int
         File descriptors to read from and to write to; they are made non-blocking.
-    tick : callable
+    on_tick : callable
         Called regularly while the channel waits. It may raise an exception to stop waiting.
-    every : float
-        Seconds between two calls of `tick`; this attribute may be changed at any time.
+    tick_seconds : float
+        Seconds between two calls of `on_tick`; this attribute may be changed at any time.
     """
 
     def __init__(
         self,
         reader: int,
         writer: int,
-        tick: Callable[[], None] | None = None,
-        every: float = 0.05,
+        on_tick: Callable[[], None] | None = None,
+        tick_seconds: float = 0.05,
     ) -> None:
-        self._reader, self._writer, self.every = reader, writer, every
-        self._tick = tick or (lambda: None)
+        self._reader, self._writer, self.tick_seconds = reader, writer, tick_seconds
+        self._tick = on_tick or (lambda: None)
         self._next_tick = 0.0
         self._pending = bytearray()  # frames that are still to be written
         self._read_ahead = bytearray()  # bytes that were read beyond the end of the last frame
@@ -187,7 +187,7 @@ class Channel:
             try:
                 remaining = remaining[os.write(self._writer, remaining[:CHUNK_BYTES]) :]
             except BlockingIOError:
-                self._writable.poll(self.every * 1000)
+                self._writable.poll(self.tick_seconds * 1000)
             except (BrokenPipeError, ConnectionError):
                 raise ChannelClosed("the other end has closed") from None
             self._tick_if_due()
@@ -210,7 +210,7 @@ class Channel:
             try:
                 count = os.readv(self._reader, [memoryview(data)[byte_count:], self._read_buffer])
             except BlockingIOError:
-                self._readable.poll(self.every * 1000)
+                self._readable.poll(self.tick_seconds * 1000)
                 self._tick_if_due()
                 continue
             except ConnectionError:
@@ -226,5 +226,5 @@ class Channel:
     def _tick_if_due(self) -> None:
         current_time = monotonic()
         if current_time >= self._next_tick:
-            self._next_tick = current_time + self.every
+            self._next_tick = current_time + self.tick_seconds
             self._tick()

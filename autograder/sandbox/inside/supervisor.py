@@ -209,7 +209,7 @@ class Supervisor(SubmissionDriver):
         with suppress(ProcessLookupError):
             os.kill(self._child, signal.SIGINT)
 
-    def end_answer(self) -> None:
+    def end_answer_process(self) -> None:
         """Kill the submission's child processes, one of which calls a student's function."""
         memory_usage.kill_descendants(self._child)
 
@@ -229,9 +229,9 @@ class Supervisor(SubmissionDriver):
         if memory is not None and psutil.LINUX:
             self._memory_monitor = memory_usage.MemoryMonitor(self._child, self._scratch_folders)
             self._memory_limit = memory
-            self._submission.every = MEMORY_CHECK_INTERVAL_SECONDS
+            self._submission.tick_seconds = MEMORY_CHECK_INTERVAL_SECONDS
 
-    def handle_answer_bytes(self, written: bytearray) -> None:
+    def handle_answer_bytes(self, answer_bytes: bytearray) -> None:
         """Handle bytes of results of calls that have arrived: record progress, and measure memory.
 
         If memory is measured and the answer is complete, kill the process that gave it.
@@ -239,7 +239,7 @@ class Supervisor(SubmissionDriver):
         self.part_watch.mark_progress()
         if self._memory_monitor:
             self._memory_monitor.sample()
-            if is_complete_frame(written):
+            if is_complete_frame(answer_bytes):
                 # The result is complete, and the process only stays alive so that its memory can be
                 # measured: kill it.
                 memory_usage.kill_descendants(self._child)
@@ -252,10 +252,10 @@ class Supervisor(SubmissionDriver):
         peak, max_bytes = self._memory_monitor.peak_bytes, self._memory_limit + UNCOUNTED_BYTES
         if self._memory_monitor.has_untracked_processes():
             peak = max(peak, max_bytes + 1)
-        self._memory_monitor, self._submission.every = None, CHECK_INTERVAL_SECONDS
+        self._memory_monitor, self._submission.tick_seconds = None, CHECK_INTERVAL_SECONDS
         return peak if peak > max_bytes else 0
 
-    def describe_death(self) -> str:
+    def describe_process_end(self) -> str:
         """Return a sentence on how the submission's process ended."""
         exit_code = self._end_submission(EXIT_WAIT_SECONDS)
         if exit_code is None:

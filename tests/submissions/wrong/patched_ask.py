@@ -1,15 +1,15 @@
 """`call_student_function` in its own process is replaced; it can only send other wrong arrays."""
 
 # %% padding-mask
-import autograder.judging.call_answer
+import autograder.judging.student_calls
 
 
 def call(function, given, call="function"):
-    return autograder.judging.call_answer.Answer(np.ones((3, 1, 5), dtype=bool), "ndarray", "", ())
+    return autograder.judging.student_calls.Answer(np.ones((3, 1, 5), dtype=bool), "ndarray", "", ())
 
 
-real_call, autograder.judging.call_answer.call_student_function = (
-    autograder.judging.call_answer.call_student_function,
+real_call, autograder.judging.student_calls.call_student_function = (
+    autograder.judging.student_calls.call_student_function,
     call,
 )
 
@@ -19,4 +19,4 @@ def padding_mask(lengths, size):
 
 
 # %% after test-padding-mask
-autograder.judging.call_answer.call_student_function = real_call
+autograder.judging.student_calls.call_student_function = real_call

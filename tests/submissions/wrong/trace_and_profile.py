@@ -10,11 +10,11 @@ def trace(frame, event, argument):
     if frame.f_code.co_name in (
         "call_student_function",
         "pack_result",
-        "result_to_value",
+        "convert_result",
         "copy_value",
         "pack_answer",
         "_modified_names",
-        "first_difference",
+        "compare_answer",
     ):
         for name in ("error", "modified_names", "type_name", "kind"):
             if name in frame.f_locals:

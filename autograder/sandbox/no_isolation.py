@@ -16,13 +16,13 @@ from autograder.sandbox.forking import ForkServerSandbox
 _INSIDE = Path(__file__).with_name("inside")
 
 
-class Unconfined(ForkServerSandbox):
+class NoIsolation(ForkServerSandbox):
     """Sandbox "none": submissions run as ordinary processes, with all rights of the grader."""
 
     name = "none"
 
     @classmethod
-    def why_unavailable(cls) -> str:
+    def explain_unavailability(cls) -> str:
         """Return the reason that submissions cannot run on this system; "" if they can."""
         if sys.platform == "win32":
             return "Without a sandbox submissions run on Linux and macOS only."

@@ -98,7 +98,7 @@ def _refuse_input(*_: object) -> str:
 def pack_result(result: Any) -> tuple[str, Value]:
     """Return the name of a result's type, and the result as plain data (None if unsupported)."""
     try:
-        value = value_types.result_to_value(result, SizeBudget())
+        value = value_types.convert_result(result, SizeBudget())
     except UnsupportedValue as error:
         return str(error), None
     return "tensor" if value_types.is_tensor(result) else type(result).__name__, value
@@ -134,7 +134,7 @@ class _QueryResponses:
             try:
                 # Convert the result of a query to plain data at once: a later query may modify the
                 # object.
-                self.values.append(value_types.result_to_value(response, budget))
+                self.values.append(value_types.convert_result(response, budget))
             except UnsupportedValue as error:
                 self.type_name = str(error)
                 return

@@ -20,7 +20,7 @@ _DISPLAY_NAMES = {"print", "display", "plt", "pylab", "fig", "ax"}
 
 
 @dataclass(frozen=True)
-class KeptTest:
+class ExtractedTest:
     """A test function made from the part of a test cell that tests one exercise.
 
     Parameters
@@ -124,7 +124,7 @@ class NotebookDefinitions:
         hidden: bool,
         subject: str,
         student_variables: Sequence[str],
-    ) -> KeptTest | None:
+    ) -> ExtractedTest | None:
         """Make a test function from the statements of a test cell that test one exercise.
 
         Parameters
@@ -138,7 +138,7 @@ class NotebookDefinitions:
 
         Returns
         -------
-        KeptTest or None
+        ExtractedTest or None
             None if no statement asserts anything of the exercise.
         """
         body = _select_statements(cell, asserted_lines, hidden)
@@ -164,7 +164,7 @@ class NotebookDefinitions:
             name += "_hidden"
         parameters = [subject or "answer", *sorted(unknown_names), *sorted(helper_functions)]
         source = f"def {name}({', '.join(parameters)}):\n{text}\n"
-        return KeptTest(
+        return ExtractedTest(
             name, subject, variables, hidden, source, sorted(unknown_names), sorted(helper_functions)
         )
 

@@ -486,7 +486,7 @@ def test_a_submission_that_cannot_be_read_costs_only_itself(classroom, inbox, mo
     def broken(data, grade_ids):
         raise MemoryError("too much")
 
-    monkeypatch.setattr("autograder.intake.find.find_lab_by_cells", broken)
+    monkeypatch.setattr("autograder.intake.finder.find_lab_by_cells", broken)
     files = {
         "ada/Untitled.ipynb": notebook("x", "softmax"),
         "bo/qkv-attention.ipynb": notebook("b"),

@@ -29,9 +29,9 @@ from autograder.intake.filenames import (
     escape_unprintable,
     find_lab_by_cells,
     find_lab_by_name,
+    get_stem,
     is_notebook,
     is_zip,
-    stem,
 )
 from autograder.intake.ownership import (
     DownloadOwnership,
@@ -48,7 +48,7 @@ from autograder.intake.platform_metadata import (
     read_gradescope_metadata,
 )
 from autograder.intake.roster import Identity, Person
-from autograder.intake.student_matching import StudentMatcher, Unmatched
+from autograder.intake.student_matching import StudentMatcher, UnmatchedFile
 from autograder.intake.upload_limits import LIMITS, FileRefused, PerStudentReadingBudget
 
 MAX_TIMESTAMP_BYTES = 200
@@ -239,11 +239,11 @@ class SubmissionFinder:
                 self._search_download(path.name, name, list_folder(path, skip), depth=0)
             elif is_zip(name):
                 zip_file = replace(file_from_disk(path), is_class_download=True)
-                self._search_download(stem(name), name, self.zips.list_members(zip_file), depth=1)
+                self._search_download(get_stem(name), name, self.zips.list_members(zip_file), depth=1)
             elif is_notebook(name) and path.is_file():
                 self._search_download("", "", FileListing([file_from_disk(path)]), depth=0)
             else:
-                raise Unmatched("It is neither a folder nor a zip nor a notebook.")
+                raise UnmatchedFile("It is neither a folder nor a zip nor a notebook.")
 
     def match_students(self) -> list[Attempt]:
         """Return all notebooks found, with their students. Call this once, after all searches."""
@@ -277,7 +277,7 @@ class SubmissionFinder:
             if (download, folder) in self._submitters:
                 self.other_file_count += len(files)
             else:
-                reason = f"No notebook was submitted, only {_list_names(files)}."
+                reason = f"No notebook was submitted, only {_join_names(files)}."
                 self._add_report(download.partition(" ")[2], FileOutcome.WITHOUT_NOTEBOOK, reason, folder)
 
     def _add_report(
@@ -312,7 +312,7 @@ class SubmissionFinder:
         try:
             yield
             return
-        except Unmatched as error:
+        except UnmatchedFile as error:
             reason, outcome = str(error), FileOutcome.UNMATCHED
         except FileRefused as error:
             reason = str(error)
@@ -356,7 +356,7 @@ class SubmissionFinder:
         )
 
         def find_owner(file: IncomingFile) -> SubmissionAccount | str:
-            return self._owner_with_timestamp(ownership.find_owner(file.path), file, by_path)
+            return self._add_timestamp_to_owner(ownership.find_owner(file.path), file, by_path)
 
         # Put a number before the name of the download, since two downloads may have the same name.
         location = _SearchLocation(prefix=label, download=f"{self._download_count} {label}", depth=depth)
@@ -402,7 +402,7 @@ class SubmissionFinder:
                 is_alone = notebook_counts[_parent_folder(file.path)] == 1
                 self._add_attempts_of_submission(file, owner, location, is_alone)
         if unowned_files:
-            reason = f"No notebooks, and in no student's folder: {_list_names(unowned_files)}."
+            reason = f"No notebooks, and in no student's folder: {_join_names(unowned_files)}."
             self._add_report(location.prefix, FileOutcome.IGNORED, reason)
 
     def _add_attempts_of_submission(
@@ -451,7 +451,7 @@ class SubmissionFinder:
             self._add_report(f"{label}/{GRADESCOPE_METADATA}", FileOutcome.REFUSED, reason)
             return {}
 
-    def _owner_with_timestamp(
+    def _add_timestamp_to_owner(
         self, owner: SubmissionAccount | str, file: IncomingFile, by_path: Mapping[str, IncomingFile]
     ) -> SubmissionAccount | str:
         """Return the account that submitted a file, with the time from nbgrader's timestamp.txt.
@@ -516,8 +516,8 @@ class SubmissionFinder:
             )
         if not paths and not any(member.problem for member in listing.files):
             names = [member.path for member in listing.files]
-            other_files = f", only {_list_names(names)}" if names else ""
-            raise Unmatched(f"No notebook is in this zip{other_files}.")
+            other_files = f", only {_join_names(names)}" if names else ""
+            raise UnmatchedFile(f"No notebook is in this zip{other_files}.")
         inside = _SearchLocation(
             prefix=location.source_of(file),
             download=location.download,
@@ -594,10 +594,10 @@ class SubmissionFinder:
         if lab in labs:
             return lab
         if owner.lab or lab:
-            raise Unmatched(
+            raise UnmatchedFile(
                 f"It is for {escape_unprintable(owner.lab or lab)}, which is not collected here.",
             )
-        raise Unmatched(
+        raise UnmatchedFile(
             "Neither its name nor its cells say which lab it is for. Rename it, such as "
             f"{labs[0]}.ipynb, and collect it again."
         )
@@ -652,7 +652,7 @@ def _valid_time(time: float | None) -> float:
     return time
 
 
-def _list_names(paths: list[str]) -> str:
+def _join_names(paths: list[str]) -> str:
     """Return a text with the names of the first three files and the number of the others."""
     names = ", ".join(escape_unprintable(PurePosixPath(path).name) for path in paths[:3])
     return f"{names} and {len(paths) - 3} more" if len(paths) > 3 else names
