@@ -17,6 +17,7 @@ from graded_class import (
     results,
     with_policy,
 )
+from nbgrader.api import Gradebook
 from our_course import COURSE, Silent, lab
 
 from autograder.core.course import CourseError
@@ -437,6 +438,15 @@ def test_a_shared_mark_of_an_exercise_goes_when_its_answer_is_replaced(classroom
     )
     record = read_gradebook_record(record_path)
     assert (record.shared, record.earlier) == ({}, {"softmax": EarlierMark(1.5, "Nearly.")})
+
+
+def test_an_automatic_comment_is_escaped_for_nbgrader_which_shows_it_as_html(classroom, prepared):
+    message = "Expected x < 3 & y > 2. <img src=x onerror=alert(1)>"
+    fill(classroom, {"ada": results("ada", wrong=["softmax"], message=message)}, gradebook=prepared)
+    with Gradebook(classroom.db, COURSE.id) as book:
+        comments = book.find_submission(LAB, "ada").notebooks[0].comments
+        (comment,) = (c.auto_comment for c in comments if c.name == "softmax")
+    assert comment == "Expected x &lt; 3 &amp; y &gt; 2. &lt;img src=x onerror=alert(1)&gt;"
 
 
 def test_different_marks_in_a_group_stay_different(classroom, prepared):

@@ -38,6 +38,33 @@ def test_a_name_with_two_labs_tells_no_lab():
 
 
 @pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("masks.ipynb and qkv.ipynb", {}),
+        ("qkv", {}),  # and two labs whose names differ only in their punctuation
+        ("QKV.ipynb", {"exact": True}),
+    ],
+)
+def test_a_name_that_two_labs_match_equally_tells_no_lab(name, options):
+    labs = ["masks", "qkv", "q-k-v"]
+    assert find_lab_by_name(name, labs, **options) == find_lab_by_name(name, labs[::-1], **options) == ""
+
+
+@pytest.mark.parametrize(
+    ("cells", "lab"),
+    [
+        (["softmax", "causal-mask"], ""),
+        (["causal-mask", "softmax"], ""),
+        (["softmax", "causal-mask", "softmax"], ""),  # a cell that is there twice counts once
+        (["softmax", "causal-mask", "attend"], "qkv-attention"),
+    ],
+)
+def test_cells_of_two_labs_tell_the_lab_only_if_one_has_more(cells, lab):
+    data = "".join(f'{{"grade_id": "{cell}"}}' for cell in cells).encode()
+    assert find_lab_by_cells(data, {**GRADE_IDS, "attend": "qkv-attention"}) == lab
+
+
+@pytest.mark.parametrize(
     "name",
     ["Ada Lovelace", "Zoë", "李雷", "O'Neil", "ada@uni.edu", "ada.l_2-b"],
 )

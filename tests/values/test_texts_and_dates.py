@@ -89,6 +89,11 @@ def message_for(argument, answer):
     (NOON - dt.datetime(2024, 1, 1), lambda x: np.timedelta64(x), None),
     (dt.timedelta(days=2), lambda x: x / 2,
      "Your function returned 1 day, 0:00:00; expected 2 days, 0:00:00."),
+    (dt.timedelta(days=2), lambda x: x + dt.timedelta(microseconds=1),
+     "Your function returned 2 days, 0:00:00.000001; expected 2 days, 0:00:00."),
+    (dt.timedelta(days=2), lambda x: np.timedelta64(x, "us") - np.timedelta64(1, "us"),
+     "Your function returned 1 day, 23:59:59.999999; expected 2 days, 0:00:00."),
+    (dt.timedelta(microseconds=-7), lambda x: np.timedelta64(x, "ns"), None),
     ([NOON.date()], lambda x: [x[0].replace(day=1)],
      "In the first of the 1 value that you return: found 2024-02-01; expected 2024-02-29."),
 ])  # fmt: skip

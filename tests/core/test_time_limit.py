@@ -1,0 +1,45 @@
+"""The time limit of a check leaves the notebook's own signal handlers as they were."""
+
+import signal
+
+import pytest
+
+from autograder.core.time_limit import TimeLimitExceeded, limit_call_time
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="Windows has no such signal")
+
+
+@pytest.fixture
+def notebook_handler():
+    """A handler that the notebook has set for the signal that ends a function."""
+
+    def handle(*_):
+        raise AssertionError("the notebook's own handler was called")
+
+    previous_handler = signal.signal(signal.SIGALRM, handle)
+    yield handle
+    signal.signal(signal.SIGALRM, previous_handler)
+
+
+def end_well():
+    pass
+
+
+def end_with_an_error():
+    raise ValueError
+
+
+def end_at_the_limit():
+    signal.raise_signal(signal.SIGALRM)  # as the thread that watches the time does
+    raise AssertionError("the code was not stopped")
+
+
+@pytest.mark.parametrize("code", [end_well, end_with_an_error, end_at_the_limit])
+def test_an_earlier_signal_handler_is_restored(notebook_handler, code):
+    try:
+        with limit_call_time(1_000, __file__):
+            assert signal.getsignal(signal.SIGALRM) != notebook_handler
+            code()
+    except (ValueError, TimeLimitExceeded):
+        pass
+    assert signal.getsignal(signal.SIGALRM) is notebook_handler

@@ -1,0 +1,33 @@
+"""Collecting from nbgrader's exchange: whose is a submitted folder?"""
+
+import os
+from types import SimpleNamespace
+
+import pytest
+from nbgrader.coursedir import CourseDirectory
+
+from autograder.gradebook import nbgrader_exchange
+
+
+@pytest.mark.skipif(os.name != "posix", reason="nbgrader's exchange is for one machine of several accounts")
+@pytest.mark.parametrize(
+    ("account", "student", "is_collected"),
+    [
+        ("ada", "ada", True),
+        ("ada+bob", "ada+bob", True),  # an account may have such a name, and nbgrader joins by `+`
+        ("a+d+a+", "a+d+a+", True),
+        ("ada", "ada+bob", False),
+        ("ada+bob", "ada", False),
+        ("bob", "ada+bob", False),
+    ],
+)
+def test_a_folder_belongs_to_the_account_before_the_last_three_parts(
+    tmp_path, monkeypatch, account, student, is_collected
+):
+    monkeypatch.setattr(nbgrader_exchange.pwd, "getpwuid", lambda _: SimpleNamespace(pw_name=account))
+    collect = nbgrader_exchange.Collect(coursedir=CourseDirectory(), check_owner=True)
+    folder = tmp_path / f"{student}+qkv-attention+2026-11-20 10:00:00 UTC+x"
+    folder.mkdir()
+    (folder / "qkv-attention.ipynb").write_bytes(b"{}")
+    collect.do_copy(str(folder), str(tmp_path / "collected"))
+    assert (tmp_path / "collected" / "qkv-attention.ipynb").exists() == is_collected
