@@ -12,6 +12,11 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # The first prefix that a file's path begins with decides. `test_which_tests.py` holds that each is true.
 TESTS = {
+    "autograder/cli/options.py": [
+        "tests/cli",
+        "tests/grading/test_submissions.py",
+        "tests/style/test_docs.py",
+    ],
     "autograder/cli/": [
         "tests/cli",
         "tests/style/test_docs.py",
@@ -20,7 +25,13 @@ TESTS = {
     ],
     # Their messages and values are compared by the tests of these packages, too.
     "autograder/judging/": ["tests/judging", "tests/values", "tests/student"],
+    "autograder/core/course.py": ["tests/core", "tests/authoring", "tests/platforms"],
     "autograder/core/": ["tests/core", "tests/platforms", "tests/style/test_docs.py"],
+    "autograder/reports/marks.py": [
+        "tests/reports",
+        "tests/gradebook/test_policy.py",
+        "tests/gradebook/test_term_model.py",
+    ],
     **{
         f"autograder/{package}/": [f"tests/{package}"]
         for package in (
