@@ -802,7 +802,7 @@ def test_what_an_answer_holds_cannot_be_forged(sandbox, name):
     [
         "import subprocess; subprocess.Popen(['sleep', '60'])",
         "ballast = np.ones(5_000_000)",
-        "import threading, time\nold = holds\ndef holds(size):\n    some = threading.Thread(target=time.sleep, args=[0.05])\n"
+        "import threading, time\nold = holds\ndef holds(size):\n    some = threading.Thread(target=time.sleep, args=[0.5])\n"
         "    some.start(), some.join()\n    return old(size)",
         "import threading, time\ndef beat():\n    while True: time.sleep(0.01)\nthreading.Thread(target=beat, daemon=True).start()",
     ],
