@@ -13,9 +13,9 @@ The module `base` runs in the grader's process, and is the same for all sandboxe
 `choice.find_sandbox` chooses one of them; a submission gets the same verdicts in each.
 """
 
+from autograder.core.run_limits import MB, RunLimits
 from autograder.sandbox.base import PRELOAD, Cell, Sandbox, SandboxError
 from autograder.sandbox.inside.driver import CellRun
-from autograder.sandbox.inside.run_limits import MB, RunLimits
 
 __all__ = [
     "MB",

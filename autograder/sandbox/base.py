@@ -25,9 +25,9 @@ import autograder
 from autograder.core.course import ANSWER_KEYS_FOLDER, COURSE_FILE, COURSE_VARIABLE
 from autograder.core.errors import AutograderError, join_words
 from autograder.core.results import CellOutcome
+from autograder.core.run_limits import RunLimits
 from autograder.sandbox.inside import SANDBOX_COURSE, protocol
 from autograder.sandbox.inside.driver import CellReport, CellRun
-from autograder.sandbox.inside.run_limits import RunLimits
 from autograder.student import STUDENT_PACKAGES
 from autograder.values import encoding
 from autograder.values.case_records import Answer, Inputs

@@ -21,10 +21,10 @@ import numpy as np
 
 from autograder.core.blas_threads import THREAD_VARIABLES
 from autograder.core.cpu_time import WALL_SECONDS_PER_CPU_SECOND
+from autograder.core.run_limits import RunLimits
 from autograder.sandbox.base import Sandbox, SandboxError
 from autograder.sandbox.inside import protocol
 from autograder.sandbox.inside.driver import CellReport, CellRun
-from autograder.sandbox.inside.run_limits import RunLimits
 
 # Time limit for starting the sandbox, in seconds. A busy machine that imports TensorFlow in every
 # worker may need as long.

@@ -29,10 +29,10 @@ import numpy as np
 
 from autograder.core.files import write_file
 from autograder.core.results import CellOutcome
+from autograder.core.run_limits import RunLimits
 from autograder.sandbox.base import Sandbox, SandboxError
 from autograder.sandbox.bubblewrap_wheel import compute_sha256
 from autograder.sandbox.inside import SANDBOX_COURSE, SANDBOX_HOME, driver, protocol
-from autograder.sandbox.inside.run_limits import RunLimits
 from autograder.sandbox.wasi import GuestExit, GuestFileState, Node, ReadOnlyFile, Wasi, add_node
 from autograder.values import encoding
 

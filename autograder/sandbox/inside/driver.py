@@ -20,9 +20,9 @@ from autograder.core.cpu_time import (
     describe_overrun,
 )
 from autograder.core.results import CellOutcome
+from autograder.core.run_limits import RunLimits
 from autograder.sandbox.inside import protocol
 from autograder.sandbox.inside.outputs import CellOutputs, OutputBudget
-from autograder.sandbox.inside.run_limits import RunLimits
 from autograder.values import encoding
 from autograder.values.case_records import Answer
 

@@ -16,10 +16,10 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from autograder.core import import_guard
+from autograder.core.run_limits import RunLimits
 from autograder.sandbox.inside import StartupConfig, forked_executor, linux, protocol
 from autograder.sandbox.inside.executor import preload_modules
 from autograder.sandbox.inside.isolation import Isolation, NamespaceIsolation
-from autograder.sandbox.inside.run_limits import RunLimits
 from autograder.sandbox.inside.supervisor import serve_runs
 
 if TYPE_CHECKING:  # IPython, which is imported only if something is preloaded

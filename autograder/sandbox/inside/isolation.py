@@ -12,8 +12,8 @@ from contextlib import suppress
 
 import psutil
 
+from autograder.core.run_limits import RunLimits
 from autograder.sandbox.inside import linux
-from autograder.sandbox.inside.run_limits import RunLimits
 
 
 class Isolation:

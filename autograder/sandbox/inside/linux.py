@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from autograder.sandbox.inside import SANDBOX_HOME
 
 if TYPE_CHECKING:
-    from autograder.sandbox.inside.run_limits import RunLimits
+    from autograder.core.run_limits import RunLimits
 
 # While an exercise is tested, the limits of processes, open files and memory are raised by these
 # amounts. So the test works even if the cells have used up their limits.

@@ -19,6 +19,7 @@ import numpy as np
 import psutil
 
 from autograder.core.results import CellOutcome
+from autograder.core.run_limits import RunLimits
 from autograder.sandbox.inside import linux, memory_usage, protocol
 from autograder.sandbox.inside.driver import (
     UNCOUNTED_BYTES,
@@ -26,7 +27,6 @@ from autograder.sandbox.inside.driver import (
     SubmissionStopped,
     is_complete_frame,
 )
-from autograder.sandbox.inside.run_limits import RunLimits
 from autograder.values import encoding
 
 CHECK_INTERVAL_SECONDS = 0.05  # between two checks of a submission
