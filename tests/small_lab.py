@@ -11,5 +11,13 @@ def lab_of(reference, *cases, **rules):
     exercise.__dict__["reference"] = reference
     for number, case in enumerate(cases):
         exercise.case(f"case {number}")(case)
-    exercise.lab = SimpleNamespace(name="a-lab", exercises={"answer": exercise}, cells=[])
+    exercise.lab = SimpleNamespace(
+        name="a-lab",
+        exercises={"answer": exercise},
+        exercises_by_answer_cell={"answer": exercise},
+        cells=[],
+        reference_cells={},
+        allowed_packages=frozenset(),
+        run_reference_again=lambda: SimpleNamespace(answer=reference),
+    )
     return exercise.lab

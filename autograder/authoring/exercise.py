@@ -24,15 +24,16 @@ own (see `autograder.authoring.lab`), with a few short blocks::
 import inspect
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
+from traceback import extract_tb
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from autograder.authoring.domain import Domain, Sizes
-from autograder.core.errors import AutograderError, join_words
+from autograder.core.errors import AutograderError, join_words, suggest_name
 from autograder.judging.compare import compare_answer
 from autograder.judging.student_calls import call_student_function, list_parameter_names
 from autograder.values.case_records import (
@@ -59,6 +60,8 @@ from autograder.values.wording import add_article, format_megabytes
 if TYPE_CHECKING:
     from autograder.authoring.lab import Lab
 
+_RULE_NAMES = tuple(field.name for field in fields(ComparisonRules))
+_OPTION_NAMES = ("points", "builds_on", "parts", "allows_nan", *_RULE_NAMES)
 POINTS_TOLERANCE = 1e-6  # points that a sum of the parts' points may be off
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -148,6 +151,13 @@ class Exercise:
         allows_nan: bool = False,
         **rules: Any,
     ):
+        unknown = [option for option in rules if option not in _RULE_NAMES]
+        if unknown:
+            suggestion = suggest_name(unknown[0], _OPTION_NAMES)
+            raise ExerciseError(
+                f"{name}: Exercise has no option {unknown[0]!r}{suggestion} "
+                f"Its options are {join_words(_OPTION_NAMES)}."
+            )
         for exercise in builds_on:
             if not isinstance(exercise, Exercise):
                 raise ExerciseError(
@@ -171,8 +181,9 @@ class Exercise:
         points_of_parts = sum(self.parts.values())
         if points_of_parts > points + POINTS_TOLERANCE or any(p < 0 for p in self.parts.values()):
             raise ExerciseError(
-                f"{name}: its parts have {points_of_parts:g} points, and the exercise has {points:g}: "
-                "no part can be worth less than 0, and together at most as much as the exercise."
+                f"{name}: its parts have {points_of_parts:g} points, and the exercise has "
+                f"{points:g}: no part can be worth less than 0, and together at most as much as "
+                "the exercise."
             )
         self.misconceptions: list[Misconception] = []
         self.variants: list[Callable] = []
@@ -323,7 +334,15 @@ class Exercise:
         """
 
         def draw_checked_inputs(*args: Any, **kwargs: Any) -> Inputs:
-            inputs = draw(*args, **kwargs)
+            try:
+                inputs = draw(*args, **kwargs)
+            except ExerciseError:
+                raise
+            except Exception as error:  # an author's own code may raise anything
+                raise ExerciseError(
+                    f"{self.name}: {owner} raises {type(error).__name__}: {error}"
+                    f"{_describe_raising_line(error, draw)}."
+                ) from error
             if not isinstance(inputs, Inputs):
                 returned_type = add_article(type(inputs).__name__)
                 raise ExerciseError(
@@ -377,6 +396,12 @@ class Exercise:
     def _add_misconception(
         self, name: str, means: str, nudge: str, function: F, errors: tuple[str, ...] = ()
     ) -> F:
+        for option, text in (("means", means), ("nudge", nudge)):
+            if not isinstance(text, str) or not text.strip():
+                raise ExerciseError(
+                    f"{self.name}: the misconception {name!r} has an empty {option}, which "
+                    "students read. Write a sentence."
+                )
         if any(misconception.name == name for misconception in self.misconceptions):
             raise ExerciseError(f"{self.name} has a misconception {name!r} already.")
         self.misconceptions.append(Misconception(name, means, nudge, function, errors))
@@ -549,13 +574,14 @@ class Exercise:
         has_other_cases = "" in used or self.declared_domain is not None
         if has_other_cases and not leaves_points:
             raise ExerciseError(
-                f"{self.name}: its parts are worth all of its points, so cases of no part, and edge "
-                "cases of the domain, would cost nothing. Give the parts fewer points, or each case a part."
+                f"{self.name}: its parts are worth all of its points, so cases of no part, and "
+                "edge cases of the domain, would cost nothing. Give the parts fewer points, or "
+                "each case a part."
             )
         if leaves_points and not has_other_cases:
             raise ExerciseError(
-                f"{self.name}: {self.points_without_part:g} of its {self.points:g} points belong to no "
-                "part, and no case either. Give them to a part."
+                f"{self.name}: {self.points_without_part:g} of its {self.points:g} points belong "
+                "to no part, and no case either. Give them to a part."
             )
 
     def hidden_questions(self) -> list[Question]:
@@ -645,6 +671,14 @@ class Exercise:
             What the call of the reference returned or raised.
         """
         case = f"in its own case {label!r}"
+        if answer.error and not answer.line and self.rules.is_function_exercise:
+            mismatch = _find_argument_mismatch(self.reference, inputs)
+            if mismatch:
+                raise ExerciseError(
+                    f"{self.name}: the arguments of the case {label!r} do not fit "
+                    f"`{self.name}{inspect.signature(self.reference)}`: {mismatch}. Correct its "
+                    "`inputs(…)`."
+                )
         if answer.error:
             outcome = f"raises {answer.error} ({answer.line})"
             raise ExerciseError(f"The reference for {self.name} {outcome} {case}.")
@@ -663,13 +697,29 @@ class Exercise:
         if answer.modified:
             raise ExerciseError(
                 f"The reference for {self.name} changes its argument {answer.modified[0]!r}. What "
-                "is returned is judged, and not what is left in an argument: let it work on a copy, "
-                'and return that; or say `call="in place"`, and what it leaves there is judged.'
+                "is returned is judged, and not what is left in an argument: let it work on a "
+                'copy, and return that; or say `call="in place"`, and what it leaves there is judged.'
             )
         if inputs.memory is not None and answer.peak_bytes > inputs.memory:
             peak, limit = format_megabytes(answer.peak_bytes), format_megabytes(inputs.memory)
             excess = f"holds {peak} in its own case {label!r}, which allows {limit}."
             raise ExerciseError(f"The reference for {self.name} {excess}")
+
+
+def _describe_raising_line(error: Exception, function: Callable) -> str:
+    """Return the line of an author's function in which an error was raised, such as " (line 12)"."""
+    file_name = function.__code__.co_filename if inspect.isfunction(function) else ""
+    numbers = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == file_name]
+    return f" (line {numbers[-1]})" if numbers else ""
+
+
+def _find_argument_mismatch(function: Callable, inputs: Inputs) -> str:
+    """Return why a function cannot be called with the arguments of a test case; "" if it can."""
+    try:
+        inspect.signature(function).bind(*inputs.args, **inputs.kwargs)
+    except (TypeError, ValueError) as error:
+        return str(error)
+    return ""
 
 
 def _hyphenated_name(function: Callable) -> str:

@@ -18,17 +18,18 @@ import importlib
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 
 from autograder.authoring.exercise import Exercise, ExerciseError
 from autograder.authoring.reference import find_reference_cells, run_reference
-from autograder.core.course import Course, read_course, read_toml
+from autograder.core.course import NUMBER, Course, check_toml_entries, read_course, read_toml
 from autograder.core.errors import AutograderError, join_words
 from autograder.core.import_guard import find_imports
 from autograder.core.notebook_cells import (
@@ -37,6 +38,7 @@ from autograder.core.notebook_cells import (
     make_grade_id,
     make_test_grade_id,
 )
+from autograder.core.run_limits import RunLimits
 from autograder.values.value_types import import_function
 
 _ENTRIES: dict[str, type] = {
@@ -80,7 +82,7 @@ class Lab:
         Names of environment variables that the notebook reads, and that the sandbox therefore gets.
     limits : mapping
         Limits for running a submission that differ from the defaults, by the names of the fields of
-        `autograder.sandbox.inside.run_limits.RunLimits`.
+        `autograder.core.run_limits.RunLimits`.
     certificate : str
         Text that `progress()` shows when every exercise of the lab has passed.
     """
@@ -316,6 +318,13 @@ class Lab:
     @cached_property
     def reference(self) -> SimpleNamespace:
         """Object whose attributes are the names that the solution's cells define."""
+        return self.run_reference_again()
+
+    def run_reference_again(self) -> SimpleNamespace:
+        """Run the solution's cells, and return an object with the names that this run defines.
+
+        Its functions share nothing with those of `reference` but the modules that both import.
+        """
         return run_reference(self.reference_cells, self.name)
 
 
@@ -358,9 +367,22 @@ def _read_cached_lab(root: Path, name: str) -> Lab:
         except (ImportError, AttributeError, ValueError) as error:
             reason = f"needs names {needs!r}, which cannot be found ({error})."
             raise LabError(f"{path}: {reason}") from None
+    _check_limits(path, entries.get("limits", {}))
     for entry in ("preload", "environment"):
         entries[entry] = tuple(entries.get(entry, ()))
     return Lab(course, name, **entries)
+
+
+def _check_limits(path: Path, limits: Mapping[str, Any]) -> None:
+    """Raise LabError if the table `[limits]` of lab.toml has an unknown name or a wrong value."""
+    types = {}
+    for limit in fields(RunLimits):
+        types[limit.name] = int if limit.type is int else NUMBER
+    check_toml_entries(limits, types, f"{path} [limits]", LabError)
+    try:
+        RunLimits(**limits)
+    except ValueError as error:
+        raise LabError(f"{path}: {error}") from None
 
 
 def read_labs(course: Course, names: Iterable[str] | None = None) -> dict[str, Lab]:

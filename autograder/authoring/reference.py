@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from nbformat import NotebookNode
 
-from autograder.core.errors import AutograderError
+from autograder.core.errors import AutograderError, suggest_name
 from autograder.core.notebook_cells import get_nbgrader_metadata
 
 
@@ -28,6 +28,16 @@ def find_reference_cells(cells: Iterable[NotebookNode]) -> dict[str, str]:
 
 def _show_nothing(*_args: object, **_kwargs: object) -> None:
     """Do nothing. This function takes the place of IPython's `display` outside of a notebook."""
+
+
+class ReferenceNames(SimpleNamespace):
+    """Names that the set-up and answer cells of a solution notebook define, as attributes."""
+
+    def __getattr__(self, name: str) -> object:
+        """Raise an AttributeError that names the most similar definition."""
+        raise AttributeError(
+            f"the set-up and answer cells of the solution define no {name!r}{suggest_name(name, vars(self))}"
+        )
 
 
 def run_reference(cells: Mapping[str, str], lab: str) -> SimpleNamespace:
@@ -58,4 +68,4 @@ def run_reference(cells: Mapping[str, str], lab: str) -> SimpleNamespace:
                 "cells tagged `setup` and the answers make the reference, in their order: what this "
                 "cell needs must stand in one of them."
             ) from error
-    return SimpleNamespace(**namespace)
+    return ReferenceNames(**namespace)

@@ -6,19 +6,23 @@ right implementation must be accepted. A function without any thought, such as o
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
+from autograder.authoring.case_checks import (
+    encode_arguments,
+    encode_inputs,
+    find_case_mistakes,
+    find_equal_cases,
+)
 from autograder.authoring.exercise import Exercise, ExerciseError
 from autograder.authoring.lab import Lab
-from autograder.authoring.python_names import find_external_names
+from autograder.authoring.notebook_checks import find_notebook_mistakes, find_notebook_warnings
 from autograder.core.errors import join_words
-from autograder.core.notebook_cells import get_grade_id
 from autograder.core.results import Verdict
 from autograder.judging.compare import compare_answer
 from autograder.judging.error_messages import classify_error
-from autograder.judging.function_tests import COMPARED_VARIABLES, TEST_ARGUMENT, zero_recorded_values
+from autograder.judging.function_tests import TEST_ARGUMENT, zero_recorded_values
 from autograder.judging.judge import Finding, judge
 from autograder.judging.student_calls import call_student_function, pack_result
 from autograder.values.case_records import (
@@ -30,7 +34,6 @@ from autograder.values.case_records import (
     Question,
     Value,
 )
-from autograder.values.encoding import encode, pack_inputs
 from autograder.values.value_types import blank_like, find_arrays
 
 
@@ -40,8 +43,11 @@ def find_definition_mistakes(lab: Lab) -> list[str]:
     Such mistakes are a misconception that is accepted as right or recognised as another one, a
     right implementation that is refused, and an exercise that accepts a thoughtless answer.
     """
-    weaknesses: list[str] = []
-    for exercise in lab.exercises.values():
+    weaknesses = list(find_notebook_mistakes(lab))
+    fresh_names = lab.run_reference_again()
+    for name, exercise in lab.exercises.items():
+        for mistake in find_case_mistakes(exercise, getattr(fresh_names, name)):
+            weaknesses.append(f"{lab.name}: {name}: {mistake}")
         weaknesses += _find_exercise_weaknesses(exercise)
     return weaknesses
 
@@ -94,17 +100,17 @@ def _find_unsound_results(exercise: Exercise) -> Iterator[str]:
     for question in questions:
         if not exercise.allows_nan and _makes_nan(question):
             yield (
-                f"gives NaN in the case {question.label!r}, whose arguments hold none. Keep such arguments "
-                "out of the domain and the cases; or, if NaN is right there, say "
+                f"gives NaN in the case {question.label!r}, whose arguments hold none. Keep such "
+                "arguments out of the domain and the cases; or, if NaN is right there, say "
                 f"`Exercise({exercise.name!r}, …, allows_nan=True)`."
             )
             break
     for question in questions:
         if _widens_dtype(question):
             yield (
-                f"gets only float32 or float16 in the case {question.label!r}, and gives float64, so an "
-                "answer that keeps the dtype is refused. Compute in the dtype of the arguments: "
-                "a NumPy number such as `np.sqrt(2)` widens, `2**0.5` does not."
+                f"gets only float32 or float16 in the case {question.label!r}, and gives float64, "
+                "so an answer that keeps the dtype is refused. Compute in the dtype of the "
+                "arguments: a NumPy number such as `np.sqrt(2)` widens, `2**0.5` does not."
             )
             break
 
@@ -154,7 +160,10 @@ def _find_misconception_weakness(
         return accident
     finding = judge_answers(exercise, questions, answers)
     if finding.verdict is Verdict.PASS:
-        return "gives the right answer in every case."
+        return (
+            "gives the right answer in every case. Add a case in which it is wrong, or, if it is "
+            "right, make it a variant."
+        )
     if finding.misconception != misconception.name:
         return (
             f"is named {finding.misconception!r}; add a case that tells the two apart, "
@@ -239,7 +248,7 @@ def _make_trivial_answers(
         yield "what gives zeros of the right shape", _make_answers(zeros)
         return
     is_test = any(TEST_ARGUMENT in question.inputs.kwargs for question in questions)
-    differ = len({_encode_arguments(question.inputs) for question in questions}) > 1
+    differ = len({encode_arguments(question.inputs) for question in questions}) > 1
     if rules.compare and differ and not is_test:
         results = [question.expected for question in questions]
         yield "what is right in another case", _make_answers([*results[1:], results[0]])
@@ -278,15 +287,19 @@ def find_definition_warnings(lab: Lab) -> list[str]:
     a function that looks its result up in a table would be right. A cell may use an answer without
     asking whether it is right.
     """
-    doubts = list(_find_unguarded_cells(lab))
+    doubts = list(find_notebook_warnings(lab))
     for exercise in lab.exercises.values():
         if exercise.proposed_domain:
             doubts.append(
                 f"{lab.name}: the domain of {exercise.name} is proposed, and no answer is tested "
-                "in it yet; read it, and take out `proposed=True` if every right answer agrees in all "
-                "of it."
+                "in it yet; read it, and take out `proposed=True` if every right answer agrees in "
+                "all of it."
             )
-        elif _has_visible_cases_only(exercise):
+        for clause in find_equal_cases(exercise):
+            doubts.append(f"{lab.name}: {clause} in {exercise.name}; take one out, or change its inputs.")
+        if exercise.proposed_domain:
+            continue
+        if _has_visible_cases_only(exercise):
             doubts.append(
                 f"{lab.name}: every case of {exercise.name} is one that students see, so a table "
                 "of these answers it; give it a domain, or draw a case from the `rng` that it gets."
@@ -294,43 +307,16 @@ def find_definition_warnings(lab: Lab) -> list[str]:
     return doubts
 
 
-def _find_unguarded_cells(lab: Lab) -> Iterator[str]:
-    """Yield a sentence for each notebook cell that uses an answer without `if ready(…):`."""
-    for cell in lab.cells:
-        if cell.cell_type != "code" or get_grade_id(cell):
-            continue
-        names = find_external_names(cell.source)
-        used_exercises = [name for name in lab.exercises if name in names]
-        if used_exercises and "ready" not in names:
-            yield (
-                f"{lab.name}: the cell {cell.id!r} uses {join_words(used_exercises)}. Where the student's "
-                "answer is missing or wrong, it ends in an error; let it begin with "
-                f"`if ready({', '.join(used_exercises)}):`."
-            )
-
-
 def _has_visible_cases_only(exercise: Exercise) -> bool:
     visible_inputs = [inputs for _, inputs, _ in exercise.draw()]
     if not any(inputs.args or inputs.kwargs for inputs in visible_inputs):
         return False  # without arguments there is nothing to draw
-    visible = set(map(_encode_inputs, visible_inputs))
+    visible = set(map(encode_inputs, visible_inputs))
     for seed in range(2):
         for _, inputs, _ in exercise.draw(seed):
-            if _encode_inputs(inputs) not in visible:
+            if encode_inputs(inputs) not in visible:
                 return False
     return True
-
-
-def _encode_inputs(inputs: Inputs) -> bytes:
-    """Encode a test case's inputs as bytes, so that two cases with equal inputs can be found."""
-    arrays: list[np.ndarray] = []
-    return encode(pack_inputs(inputs, arrays), arrays)
-
-
-def _encode_arguments(inputs: Inputs) -> bytes:
-    """Encode what a test case gives to the answer, without the names of compared variables."""
-    kwargs = {name: value for name, value in inputs.kwargs.items() if name != COMPARED_VARIABLES}
-    return _encode_inputs(replace(inputs, kwargs=kwargs))
 
 
 def call_on_cases(

@@ -97,11 +97,14 @@ def build(labs: Sequence[str], only_check: bool, anew: bool) -> None:
     """
     from autograder.authoring.build import BuildError, build_labs, build_pages
     from autograder.authoring.verify import find_definition_warnings
+    from autograder.platforms.solution_check import find_refused_solutions
 
     drift, problems = [], []
     for lab in choose_labs(labs):
         try:
             drift += build_labs([lab], check=only_check, refresh_outputs=anew)
+            if not only_check:
+                problems += find_refused_solutions(lab)
         except AutograderError as error:
             problems.append(str(error))  # build the other labs all the same
         else:

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from autograder.core.errors import AutograderError, UsageError, join_words
+from autograder.core.errors import AutograderError, UsageError, join_words, suggest_name
 
 COURSE_FILE = "course.toml"
 COURSE_VARIABLE = "AUTOGRADER_COURSE"  # environment variable with the path of the course's folder
@@ -332,7 +332,10 @@ def check_toml_entries(
     """
     for name, value in entries.items():
         if name not in fields:
-            raise error(f"{location} has an entry {name!r}; the entries are {join_words(fields)}.")
+            raise error(
+                f"{location} has an unknown entry {name!r}{suggest_name(name, fields)} "
+                f"The entries are {join_words(fields)}."
+            )
         expected_type = fields[name]
         is_unexpected_bool = isinstance(value, bool) and expected_type is not bool
         if not isinstance(value, expected_type) or is_unexpected_bool:

@@ -8,6 +8,8 @@ text without a traceback.
 """
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 # A terminal's colours and titles are set by escape sequences. Each begins with the character ESC or
 # with its 8-bit form.
@@ -45,6 +47,16 @@ def join_words(words: object, conjunction: str = "and") -> str:
     if len(parts) < 2:
         return "".join(parts)
     return f"{', '.join(parts[:-1])} {conjunction} {parts[-1]}"
+
+
+def suggest_name(name: str, known_names: Iterable[str]) -> str:
+    """Return the end of a sentence on an unknown name: the known name that is most like it, or ".".
+
+    >>> suggest_name("tolerence", ["points", "tolerance"]), suggest_name("x", ["points"])
+    ("; did you mean 'tolerance'?", '.')
+    """
+    similar = get_close_matches(name, list(known_names), n=1)
+    return f"; did you mean {similar[0]!r}?" if similar else "."
 
 
 def format_count(number: float, singular: str, plural: str = "") -> str:

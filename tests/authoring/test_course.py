@@ -90,7 +90,7 @@ def test_a_course_name_like_an_option_is_refused(tmp_path):
     [
         ("title = ", "is not valid TOML"),
         (b"title = '\xff'", "cannot be read"),
-        (GOOD + "lab_order = 3\n", "has an entry 'lab_order'; the entries are title, id, labs,"),
+        (GOOD + "lab_order = 3\n", "has an unknown entry 'lab_order'. The entries are title, id, labs,"),
         (GOOD.replace('"A"', "3"), "title is 3; expected a text."),
         (GOOD.replace('["one", "two"]', '"one"'), "labs is 'one'; expected a list of texts."),
         (GOOD + "policy = 3\n", "policy is 3; expected a table."),

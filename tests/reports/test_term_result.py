@@ -314,7 +314,7 @@ def test_the_usual_rules():
 @pytest.mark.parametrize(
     ("term", "sentence"),
     [
-        ({"drop": 1}, "has an entry 'drop'; the entries are weights, best, decimals and grades."),
+        ({"drop": 1}, "has an unknown entry 'drop'. The entries are weights, best, decimals and grades."),
         ({"best": "3"}, "best is '3'; expected a whole number."),
         ({"best": True}, "best is True; expected a whole number."),
         ({"best": 99}, f"best is 99; a number of labs is expected, 1 to {len(COURSE.labs)}."),

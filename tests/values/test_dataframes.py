@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import nbformat
 import numpy as np
@@ -11,6 +10,7 @@ import pandas as pd
 import pytest
 from command import autograder
 from sample_class import perfect, with_answer
+from small_lab import lab_of
 from test_functions_as_values import submission_path
 
 from autograder.authoring.exercise import Exercise, ExerciseError
@@ -382,16 +382,9 @@ def test_every_kind_of_column_has_a_blank_form(name, place):
     pack_value(blank, [])
 
 
-def test_an_exercise_whose_answer_has_a_column_of_bools_is_built(tmp_path):
-    write_course(tmp_path)
-    file = tmp_path / "course.toml"
-    file.write_text(file.read_text() + "\n")
-    exercise = Exercise("grown", points=1)
-    exercise.__dict__["reference"] = lambda table: table.assign(adult=table["age"] >= 18)
-
-    @exercise.case("three people")
-    def three(rng):
+def test_an_exercise_whose_answer_has_a_column_of_bools_is_built():
+    def three_people(rng):
         return inputs(pd.DataFrame({"age": rng.integers(1, 90, 6)}))
 
-    exercise.lab = SimpleNamespace(name="a-lab", exercises={"grown": exercise})
-    assert find_definition_mistakes(exercise.lab) == []
+    lab = lab_of(lambda table: table.assign(adult=table["age"] >= 18), three_people)
+    assert find_definition_mistakes(lab) == []

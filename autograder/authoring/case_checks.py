@@ -1,0 +1,105 @@
+"""Find faults in the test cases of an exercise that would make marks wrong or differ between runs.
+
+A case must have the same inputs each time that it is drawn with the same random seed, and the
+reference must give the same result each time that it gets them. Otherwise the students' `check`,
+and two runs of the grader, compare an answer with different results.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from autograder.authoring.exercise import DrawnCase, Exercise
+from autograder.core.errors import join_words
+from autograder.judging.compare import compare_answer
+from autograder.judging.function_tests import COMPARED_VARIABLES
+from autograder.judging.student_calls import call_student_function
+from autograder.values.case_records import Inputs
+from autograder.values.encoding import encode, pack_inputs
+from autograder.values.wording import format_megabytes
+
+# Bytes of the arguments of all test cases of an exercise, as they are sent to the process that calls
+# the student's function. Twice as many (`encoding.MAX_PAYLOAD_BYTES`) cannot be sent; another draw
+# of the cases may have more than this one.
+MAX_CASES_BYTES = 64 << 20
+
+
+def find_case_mistakes(exercise: Exercise, fresh_reference: Callable) -> Iterator[str]:
+    """Yield the faults in the test cases of an exercise, as ends of sentences.
+
+    Parameters
+    ----------
+    fresh_reference : callable
+        The reference from another run of the solution's cells, which was not called yet.
+    """
+    size = sum(len(encode_inputs(inputs)) for _, inputs, _ in exercise.draw(0) if inputs.memory is None)
+    if size > MAX_CASES_BYTES:
+        yield (
+            f"its cases have {format_megabytes(size)} of arguments together; a submission can be "
+            f"sent {format_megabytes(MAX_CASES_BYTES)}. Make the largest case smaller."
+        )
+        return
+    for seed in (None, 0):
+        label = _find_unrepeatable_case(exercise.draw(seed), exercise.draw(seed))
+        if label:
+            yield (
+                f"the case {label!r} has other inputs each time that it is drawn, so students and "
+                "the grader would see different cases. Draw all its random numbers from the "
+                "argument `rng`, as in `rng.normal(size=3)`, and not from `np.random` or `random`."
+            )
+            return
+    label = _find_unrepeatable_result(exercise, fresh_reference)
+    if label:
+        yield (
+            f"the reference does not give the same result each time in the case {label!r}. It must "
+            "depend on its arguments alone: let it remember nothing of an earlier call, and draw "
+            "random numbers only with a seed or from a generator that it gets as an argument."
+        )
+
+
+def _find_unrepeatable_case(first: Sequence[DrawnCase], second: Sequence[DrawnCase]) -> str:
+    """Return the label of the first case whose inputs differ between two draws; "" if there is none."""
+    for (label, inputs, _), (_, other_inputs, _) in zip(first, second, strict=True):
+        if encode_inputs(inputs) != encode_inputs(other_inputs):
+            return label
+    return ""
+
+
+def _find_unrepeatable_result(exercise: Exercise, fresh_reference: Callable) -> str:
+    """Return the label of a case in which another run of the reference gives another result.
+
+    The cases are called in the reverse order, so that a reference which remembers its first call
+    is found, too. Large cases that test memory are left out, which would take long.
+    """
+    if exercise.rules.compare:
+        return ""  # several results are right, so the reference may choose another one
+    for question in reversed(exercise.questions()):
+        if question.inputs.memory is None:
+            answer = call_student_function(fresh_reference, question.inputs, exercise.rules.call)
+            if compare_answer(question.expected, answer, exercise.rules, question.inputs):
+                return question.label
+    return ""
+
+
+def find_equal_cases(exercise: Exercise) -> Iterator[str]:
+    """Yield a clause for each group of the author's test cases that have the same inputs."""
+    labels_by_inputs: dict[bytes, list[str]] = {}
+    for label, inputs, edge in exercise.draw(0):
+        if edge is None:
+            labels_by_inputs.setdefault(encode_inputs(inputs), []).append(repr(label))
+    for labels in labels_by_inputs.values():
+        if len(labels) > 1:
+            yield f"the cases {join_words(labels)} have the same inputs"
+
+
+def encode_inputs(inputs: Inputs) -> bytes:
+    """Encode a test case's inputs as bytes, so that two cases with equal inputs can be found."""
+    arrays: list[np.ndarray] = []
+    return encode(pack_inputs(inputs, arrays), arrays)
+
+
+def encode_arguments(inputs: Inputs) -> bytes:
+    """Encode what a test case gives to the answer, without the names of compared variables."""
+    kwargs = {name: value for name, value in inputs.kwargs.items() if name != COMPARED_VARIABLES}
+    return encode_inputs(replace(inputs, kwargs=kwargs))

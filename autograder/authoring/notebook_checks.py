@@ -1,0 +1,110 @@
+"""Find faults in a lab's solution notebook that would mislead students or refuse right answers."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+from nbformat import NotebookNode
+
+from autograder.authoring.lab import Lab
+from autograder.authoring.python_names import find_external_names
+from autograder.core.errors import join_words
+from autograder.core.import_guard import allowed_packages, find_imports
+from autograder.core.notebook_cells import get_grade_id
+
+_BEGIN, _END = "### BEGIN SOLUTION", "### END SOLUTION"
+# Target of a link or a picture in Markdown, such as [text](target "title"), or in HTML.
+_LINK = re.compile(r"""\]\(<?([^)\s>]+)[^)]*\)|<(?:img|a)\b[^>]*?\b(?:src|href)=["']([^"']+)["']""")
+_CODE_IN_MARKDOWN = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
+_ATTACHMENT = "attachment:"
+
+
+def find_notebook_mistakes(lab: Lab) -> Iterator[str]:
+    """Yield a sentence for each fault in the solution notebook that must not reach students."""
+    yield from _find_missing_solution_marks(lab)
+    yield from _find_forbidden_imports(lab)
+    yield from _find_missing_attachments(lab)
+
+
+def _find_missing_solution_marks(lab: Lab) -> Iterator[str]:
+    """Yield a sentence for each exercise whose answer is not between nbgrader's two lines."""
+    for cell in lab.cells:
+        exercise = lab.exercises_by_answer_cell.get(get_grade_id(cell))
+        if exercise is None:
+            continue
+        lines = [line.strip() for line in cell.source.splitlines()]
+        for mark in (_BEGIN, _END):
+            if mark not in lines:
+                yield (
+                    f"{lab.name}: the cell {cell.id!r} has no line `{mark}`, so students would not "
+                    f"get the first lines of `{exercise.name}`. Write the answer between the lines "
+                    f"`{_BEGIN}` and `{_END}`."
+                )
+                break
+
+
+def _find_forbidden_imports(lab: Lab) -> Iterator[str]:
+    """Yield a sentence for each set-up or answer cell that imports what answers may not import."""
+    allowed = allowed_packages(lab.allowed_packages) or frozenset()
+    for name, source in lab.reference_cells.items():
+        forbidden = sorted(find_imports(source) - allowed)
+        if forbidden:
+            yield (
+                f"{lab.name}: the cell {name!r} imports {join_words(forbidden)}, which not every "
+                f'student has. Add "{forbidden[0]}" to `imports` in course.toml, or, if it is a '
+                "package of the course, to `library`."
+            )
+
+
+def _find_missing_attachments(lab: Lab) -> Iterator[str]:
+    """Yield a sentence for each picture that a text shows and its cell does not hold."""
+    for cell, target in _list_links(lab):
+        name = target.removeprefix(_ATTACHMENT)
+        if target.startswith(_ATTACHMENT) and name not in cell.get("attachments", {}):
+            yield (
+                f"{lab.name}: the cell {cell.id!r} shows the picture {name!r}, and has no "
+                "attachment of this name. Drag the picture into the cell in JupyterLab."
+            )
+
+
+def find_notebook_warnings(lab: Lab) -> Iterator[str]:
+    """Yield a sentence on each cell of the solution notebook that its author should check again."""
+    yield from _find_unguarded_cells(lab)
+    yield from _find_broken_links(lab)
+
+
+def _find_unguarded_cells(lab: Lab) -> Iterator[str]:
+    """Yield a sentence for each notebook cell that uses an answer without `if ready(…):`."""
+    for cell in lab.cells:
+        if cell.cell_type != "code" or get_grade_id(cell):
+            continue
+        names = find_external_names(cell.source)
+        used_exercises = [name for name in lab.exercises if name in names]
+        if used_exercises and "ready" not in names:
+            yield (
+                f"{lab.name}: the cell {cell.id!r} uses {join_words(used_exercises)}. Where the "
+                "student's answer is missing or wrong, it ends in an error; let it begin with `if "
+                f"ready({', '.join(used_exercises)}):`."
+            )
+
+
+def _find_broken_links(lab: Lab) -> Iterator[str]:
+    """Yield a sentence for each link to a file that does not lie beside the students' notebook."""
+    for cell, target in _list_links(lab):
+        path = unquote(target.partition("#")[0].partition("?")[0])
+        is_elsewhere = re.match(r"[a-zA-Z][\w+.-]*:|//", target) is not None
+        if path and not is_elsewhere and not Path(lab.release_path.parent, path).exists():
+            yield (
+                f"{lab.name}: the cell {cell.id!r} links to {target!r}, and there is no such file "
+                "from the folder of the students' notebook. Correct the link, or attach the "
+                "picture to the cell."
+            )
+
+
+def _list_links(lab: Lab) -> Iterator[tuple[NotebookNode, str]]:
+    """Yield the targets of links and pictures in the notebook's texts, each with its cell."""
+    for cell in lab.cells:
+        if cell.cell_type == "markdown":
+            for markdown_target, html_target in _LINK.findall(_CODE_IN_MARKDOWN.sub("", cell.source)):
+                yield cell, markdown_target or html_target

@@ -1,0 +1,292 @@
+"""Test that a build names the faults that authors make in a lab's files, with the remedy."""
+
+import random
+
+import nbformat
+import numpy as np
+import pytest
+from command import autograder
+from nbformat.v4 import new_code_cell, new_markdown_cell
+from small_lab import lab_of
+
+from autograder.authoring import Exercise, inputs
+from autograder.authoring.case_checks import MAX_CASES_BYTES
+from autograder.authoring.exercise import ExerciseError
+from autograder.authoring.lab import LabError, read_lab
+from autograder.authoring.skeleton import write_course
+from autograder.authoring.verify import find_definition_mistakes, find_definition_warnings
+from autograder.core.course import read_course
+
+LAB, EXERCISE = "first-steps", "mean_of_first_steps"
+FOLDER = f"solutions/{LAB}"
+FILES = {
+    "exercise": f"{FOLDER}/{EXERCISE}.py",
+    "lab": f"{FOLDER}/lab.toml",
+    "notebook": f"{FOLDER}/{LAB}.ipynb",
+}
+
+
+@pytest.fixture
+def course_folder(tmp_path):
+    write_course(tmp_path)
+    return tmp_path
+
+
+def plant(folder, file, old, new):
+    """Replace a text in a file of the course, which must hold it."""
+    path = folder / FILES[file]
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), "utf-8")
+
+
+def read_lab_of(folder):
+    return read_lab(read_course(folder), LAB)
+
+
+def find_problems(folder):
+    """Return the sentences that a build of the lab would end with."""
+    try:
+        return "\n".join(find_definition_mistakes(read_lab_of(folder)))
+    except (LabError, ExerciseError) as error:
+        return str(error)
+
+
+def test_the_course_as_written_has_no_fault(course_folder):
+    assert find_problems(course_folder) == ""
+    assert find_definition_warnings(read_lab_of(course_folder)) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "sentence"),
+    [
+        (
+            "lab",
+            "title",
+            "limits = {call_second = 5}\ntitle",
+            "[limits] has an unknown entry 'call_second'; did you mean 'call_seconds'? The entries are cell_",
+        ),
+        (
+            "lab",
+            "title",
+            "limits = {memory = 1.5}\ntitle",
+            "[limits]: memory is 1.5; expected a whole number.",
+        ),
+        (
+            "lab",
+            "title",
+            "limits = {memory = 0}\ntitle",
+            "The limit memory must be a whole number above zero",
+        ),
+        (
+            "exercise",
+            "points=2",
+            "points=2, tolerence=1e-3",
+            "mean_of_first_steps: Exercise has no option 'tolerence'; did you mean 'tolerance'? Its options",
+        ),
+        (
+            "exercise",
+            "def only_the_sum(numbers):\n    return",
+            "def only_the_sum(numbers):\n    return "
+            "mean_of_first_steps.solution.mean_of_first_step(numbers),",
+            "the set-up and answer cells of the solution define no 'mean_of_first_step'; did you mean 'mean",
+        ),
+        (
+            "exercise",
+            "inputs(np.array([1.0, 2.0, 6.0]))",
+            "inputs(np.arry([1.0, 2.0, 6.0]))",
+            "the case 'the three numbers of the example' raises AttributeError: module 'numpy' "
+            "has no attribute",
+        ),
+        (
+            "exercise",
+            "inputs(np.array([1.0, 2.0, 6.0]))",
+            "inputs(np.array([1.0, 2.0]), 6.0)",
+            "the arguments of the case 'the three numbers of the example' do not fit "
+            "`mean_of_first_steps(numbers)`: too many positional arguments. Correct its "
+            "`inputs(…)`.",
+        ),
+        (
+            "exercise",
+            "inputs(np.array([1.0, 2.0, 6.0]))",
+            "inputs(np.random.default_rng().normal(size=3))",
+            "the case 'the three numbers of the example' has other inputs each time that it is drawn",
+        ),
+        (
+            "exercise",
+            'means="You took the number in the middle, which is the median."',
+            'means=""',
+            "the misconception 'the-median' has an empty means, which students read. Write a sentence.",
+        ),
+        (
+            "exercise",
+            'nudge="How does the number 6 come into your result?"',
+            'nudge=" "',
+            "the misconception 'the-median' has an empty nudge",
+        ),
+        (
+            "exercise",
+            "return float(np.median(numbers))",
+            "return float(np.mean(numbers))",
+            "the misconception 'the-median' gives the right answer in every case. Add a case in which",
+        ),
+        (
+            "notebook",
+            "### BEGIN SOLUTION",
+            "### BEGIN SOLUTON",
+            "has no line `### BEGIN SOLUTION`, so students would not get the first lines of",
+        ),
+        ("notebook", "### END SOLUTION", "# the end", "has no line `### END SOLUTION`"),
+        (
+            "notebook",
+            "import numpy as np",
+            "import numpy as np\\nimport pytest",
+            'imports pytest, which not every student has. Add "pytest" to `imports` in course.toml',
+        ),
+    ],
+)
+def test_a_fault_is_refused_with_its_remedy(course_folder, file, old, new, sentence):
+    plant(course_folder, file, old, new)
+    assert sentence in find_problems(course_folder)
+
+
+def test_the_line_of_a_case_that_raises_is_named(course_folder):
+    plant(course_folder, "exercise", "np.array([1.0, 2.0, 6.0])", "np.arry([1.0])")
+    lines = (course_folder / FILES["exercise"]).read_text("utf-8").splitlines()
+    number = next(number for number, line in enumerate(lines, 1) if "np.arry" in line)
+    assert f"(line {number})." in find_problems(course_folder)
+
+
+def change_notebook(folder, change):
+    path = folder / FILES["notebook"]
+    notebook = nbformat.read(path, as_version=4)
+    change(notebook.cells)
+    nbformat.write(notebook, path)
+
+
+def test_a_missing_attachment_is_refused_and_a_broken_link_is_warned_of(course_folder):
+    texts = {
+        "![a plan](attachment:plan.png)": "shows the picture 'plan.png', and has no attachment of this name.",
+        "[words](words.md#mean)": "links to 'words.md#mean', and there is no such file",
+        '<img alt="a plan" src="pictures/plan.png">': "links to 'pictures/plan.png'",
+        "[a site](https://example.org/x), [here](#mean), `[i](j)`, [mail](mailto:a@b.org)": "",
+    }
+    change_notebook(
+        course_folder,
+        lambda cells: cells.extend(new_markdown_cell(text, id=f"t{i}") for i, text in enumerate(texts)),
+    )
+    problems = find_problems(course_folder).splitlines()
+    warnings = find_definition_warnings(read_lab_of(course_folder))
+    expected = [sentence for sentence in texts.values() if sentence]
+    assert len(problems + warnings) == len(expected)
+    for sentence, found in zip(expected, problems + warnings, strict=True):
+        assert sentence in found
+
+
+def test_links_to_files_that_are_there_pass(course_folder):
+    folder = course_folder / "notebooks" / LAB
+    folder.mkdir(parents=True)
+    (folder / "my words.md").write_text("a word")
+    cell = new_markdown_cell("[words](my%20words.md) ![p](attachment:p.png)", id="t")
+    cell.attachments = {"p.png": {"image/png": ""}}
+    change_notebook(course_folder, lambda cells: cells.append(cell))
+    assert find_problems(course_folder) == ""
+    assert find_definition_warnings(read_lab_of(course_folder)) == []
+
+
+def find_lab_mistakes(reference, *cases, **rules):
+    return find_definition_mistakes(lab_of(reference, *cases, **rules))
+
+
+def draw_vector(rng):
+    return inputs(rng.normal(size=4))
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [lambda x: x + np.random.default_rng().normal(), lambda x: x + random.random()],
+)
+def test_a_reference_with_random_results_is_refused(reference):
+    sentences = find_lab_mistakes(reference, draw_vector)
+    assert any("the reference does not give the same result each time in the case" in s for s in sentences)
+
+
+def test_a_reference_that_remembers_its_first_call_is_refused(course_folder):
+    def remember_first_call(cells):
+        (cell,) = (cell for cell in cells if "### BEGIN SOLUTION" in cell.source)
+        cell.source = (
+            "def mean_of_first_steps(numbers, first=[]):\n    ### BEGIN SOLUTION\n"
+            "    first.append(float(numbers.mean()))\n    return first[0]\n    ### END SOLUTION"
+        )
+
+    change_notebook(course_folder, remember_first_call)
+    assert "the reference does not give the same result each time" in find_problems(course_folder)
+
+
+def test_a_reference_that_draws_from_a_generator_it_gets_is_not_refused():
+    lab = lab_of(
+        lambda seed, x: x + np.random.default_rng(seed).normal(), lambda rng: inputs(3, rng.normal())
+    )
+    assert find_definition_mistakes(lab) == []
+
+
+def test_a_hidden_case_that_draws_its_own_numbers_is_refused():
+    exercise = Exercise("answer", points=1)
+    lab = lab_of(lambda x: -x, draw_vector)
+    exercise = lab.exercises["answer"]
+    exercise.case("hidden", hidden=True)(lambda rng: inputs(np.random.default_rng().normal(size=2)))
+    (sentence,) = find_definition_mistakes(lab)
+    assert sentence.startswith("a-lab: answer: the case 'hidden' has other inputs each time")
+
+
+def test_equal_cases_are_warned_of():
+    lab = lab_of(lambda x: -x, draw_vector, lambda rng: inputs(2), lambda rng: inputs(2))
+    (sentence,) = find_definition_warnings(lab)
+    assert sentence == (
+        "a-lab: the cases 'case 1' and 'case 2' have the same inputs in answer; take one out, or "
+        "change its "
+        "inputs."
+    )
+
+
+def test_cases_that_cannot_be_sent_to_a_submission_are_refused():
+    number_count = MAX_CASES_BYTES // 8
+    small = [
+        lambda rng: inputs(np.ones(number_count // 2 - 1000)),
+        lambda rng: inputs(np.ones(number_count // 2)),
+    ]
+    assert find_lab_mistakes(lambda x: x[:2] * 2, *small) == []
+    (sentence,) = find_lab_mistakes(lambda x: x[:2] * 2, *small, lambda rng: inputs(np.ones(2000)))
+    assert sentence == (
+        "a-lab: answer: its cases have 67 MB of arguments together; a submission can be sent 67 "
+        "MB. "
+        "Make the largest case smaller."
+    )
+
+
+def test_a_solution_that_the_grader_refuses_is_named(course_folder):
+    """The proof calls the reference without the limits of a submission; grading has them."""
+    plant(course_folder, "lab", "title", "limits = {call_seconds = 0.2}\ntitle")
+    plant(
+        course_folder,
+        "exercise",
+        "@mean_of_first_steps.misconception(",
+        '@mean_of_first_steps.case("77 numbers", hidden=True)\ndef many(rng):\n'
+        "    return inputs(rng.normal(size=77))\n\n\n@mean_of_first_steps.misconception(",
+    )
+    busy = "import time\\n    end = time.process_time() + (len(numbers) == 77)\\n    while time.process_time() < end: 0"
+    plant(course_folder, "notebook", "### BEGIN SOLUTION", f"### BEGIN SOLUTION\\n    {busy}")
+    built = autograder("build", cwd=course_folder)
+    assert built.returncode == 1
+    assert (
+        "first-steps: mean_of_first_steps: the solution does not get its points when it is "
+        "graded as a "
+        "submission: "
+    ) in built.stderr
+    assert "Make its cases smaller, or change `[limits]` in lab.toml." in built.stderr
+
+
+def test_the_solution_of_a_new_course_gets_its_points(course_folder):
+    change_notebook(course_folder, lambda cells: cells.append(new_code_cell("1 + 1", id="more")))
+    built = autograder("build", cwd=course_folder)
+    assert (built.returncode, built.stderr) == (0, "")
