@@ -155,8 +155,8 @@ class Exercise:
         if unknown:
             suggestion = suggest_name(unknown[0], _OPTION_NAMES)
             raise ExerciseError(
-                f"{name}: Exercise has no option {unknown[0]!r}{suggestion} "
-                f"Its options are {join_words(_OPTION_NAMES)}."
+                f"{name}: Exercise has no option {unknown[0]!r}{suggestion} Its options are "
+                f"{join_words(_OPTION_NAMES)}."
             )
         for exercise in builds_on:
             if not isinstance(exercise, Exercise):
