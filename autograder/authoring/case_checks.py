@@ -12,7 +12,7 @@ import numpy as np
 
 from autograder.authoring.exercise import DrawnCase, Exercise
 from autograder.core.errors import join_words
-from autograder.judging.compare import compare_answer
+from autograder.judging.compare import compare_outcome
 from autograder.judging.function_tests import COMPARED_VARIABLES
 from autograder.judging.student_calls import call_student_function
 from autograder.values.case_records import Inputs
@@ -74,11 +74,11 @@ def _find_unrepeatable_result(exercise: Exercise, fresh_reference: Callable) -> 
     """
     if exercise.rules.compare:
         return ""  # several results are right, so the reference may choose another one
-    for question in reversed(exercise.questions()):
-        if question.inputs.memory is None:
-            answer = call_student_function(fresh_reference, question.inputs, exercise.rules.call)
-            if compare_answer(question.expected, answer, exercise.rules, question.inputs):
-                return question.label
+    for test_case in reversed(exercise.test_cases()):
+        if test_case.inputs.memory is None:
+            outcome = call_student_function(fresh_reference, test_case.inputs, exercise.rules.call)
+            if compare_outcome(test_case.expected, outcome, exercise.rules, test_case.inputs):
+                return test_case.label
     return ""
 
 

@@ -34,17 +34,17 @@ import numpy as np
 
 from autograder.authoring.domain import Domain, Sizes
 from autograder.core.errors import AutograderError, join_words, suggest_name
-from autograder.judging.compare import compare_answer
+from autograder.judging.compare import compare_outcome
 from autograder.judging.student_calls import call_student_function, list_parameter_names
 from autograder.values.case_records import (
-    Answer,
+    CallOutcome,
     ComparisonRules,
     DeferredCall,
     ExpectedError,
     Inputs,
     Misconception,
-    MistakeAnswers,
-    Question,
+    PredictedOutcomes,
+    TestCase,
     Value,
 )
 from autograder.values.deferred_calls import ResultPlaceholder
@@ -533,12 +533,12 @@ class Exercise:
         earned = sum(self.parts.get(part, self.points_without_part) for part in right_parts)
         return min(earned / self.points, 1.0) if self.points else 0.0
 
-    def find_right_parts(self, questions: Sequence[Question], cases_correct: Sequence[bool]) -> list[str]:
+    def find_right_parts(self, test_cases: Sequence[TestCase], cases_correct: Sequence[bool]) -> list[str]:
         """Return the parts whose cases are all right; "" stands for the cases of no part.
 
         Parameters
         ----------
-        questions : sequence of Question
+        test_cases : sequence of TestCase
             All cases in which the answer was tested.
         cases_correct : sequence of bool
             For each of them, True if the answer is right there.
@@ -546,8 +546,8 @@ class Exercise:
         if not self.parts:
             return []
         right: dict[str, bool] = {}
-        for question, is_right in zip(questions, cases_correct, strict=True):
-            part = self._part_names.get(question.label, "")  # edge cases have labels of their own
+        for test_case, is_right in zip(test_cases, cases_correct, strict=True):
+            part = self._part_names.get(test_case.label, "")  # edge cases have labels of their own
             right[part] = right.get(part, True) and is_right
         return [part for part in (*self.parts, "") if right.get(part)]
 
@@ -584,10 +584,10 @@ class Exercise:
                 "to no part, and no case either. Give them to a part."
             )
 
-    def hidden_questions(self) -> list[Question]:
+    def hidden_test_cases(self) -> list[TestCase]:
         """Return the test cases that students do not see, drawn with the random seed 0."""
         count = sum(case.hidden for case in self._cases)
-        return self.questions(0)[-count:] if count else []
+        return self.test_cases(0)[-count:] if count else []
 
     def check_proposed_domain(self) -> None:
         """Check that the reference solution can handle a domain that nobody has confirmed yet.
@@ -601,7 +601,7 @@ class Exercise:
             for label, inputs, _ in self.proposed_domain.edge_cases(np.random.default_rng(0), True):
                 self._compute_expected_value(f"{label} of the domain that is proposed", inputs)
 
-    def questions(self, seed: int | None = None) -> list[Question]:
+    def test_cases(self, seed: int | None = None) -> list[TestCase]:
         """Return all test cases with the results of the solution and of typical wrong functions.
 
         Parameters
@@ -611,15 +611,15 @@ class Exercise:
             students see are returned.
         """
         if seed is None:
-            return self._visible_questions
-        return self.make_questions(self.draw(seed))
+            return self._visible_test_cases
+        return self.make_test_cases(self.draw(seed))
 
     @cached_property
-    def _visible_questions(self) -> list[Question]:
+    def _visible_test_cases(self) -> list[TestCase]:
         """Test cases that students see, computed only once since they are always the same."""
-        return self.make_questions(self.draw())
+        return self.make_test_cases(self.draw())
 
-    def make_questions(self, cases: Sequence[DrawnCase]) -> list[Question]:
+    def make_test_cases(self, cases: Sequence[DrawnCase]) -> list[TestCase]:
         """Add to drawn test cases the right result and the results of typical wrong functions.
 
         Raises
@@ -628,17 +628,17 @@ class Exercise:
             If the reference raises or returns no usable result in a case.
         """
         functions = {mistake.name: mistake.function for mistake in self.misconceptions}
-        questions = []
+        test_cases = []
         for label, inputs, edge in cases:
             answer_wrongly = partial(self._call_misconception, functions, inputs)
-            mistakes = MistakeAnswers(functions, answer_wrongly)
+            mistakes = PredictedOutcomes(functions, answer_wrongly)
             expected = self._compute_expected_value(label, inputs)
-            questions.append(Question(label, inputs, expected, mistakes, edge))
-        return questions
+            test_cases.append(TestCase(label, inputs, expected, mistakes, edge))
+        return test_cases
 
     def _call_misconception(
         self, functions: Mapping[str, Callable | None], inputs: Inputs, name: str
-    ) -> Answer:
+    ) -> CallOutcome:
         return call_student_function(functions[name], inputs, self.rules.call)
 
     def _compute_expected_value(self, label: str, inputs: Inputs) -> Value:
@@ -646,23 +646,23 @@ class Exercise:
 
         Raises ExerciseError if the reference has no usable result.
         """
-        answer = call_student_function(self.reference, inputs, self.rules.call)
+        outcome = call_student_function(self.reference, inputs, self.rules.call)
         if self.rules.returns == "printed":
-            return answer.printed
+            return outcome.printed
         expected_error = self._expected_errors.get(label)
         if expected_error:
-            difference = compare_answer(expected_error, answer, self.rules)
+            difference = compare_outcome(expected_error, outcome, self.rules)
             if difference:
                 raise ExerciseError(
                     f"The reference for {self.name} does not raise as its case {label!r} says. "
                     f"{difference.observation}"
                 )
             return expected_error
-        self._require_comparable_result(label, inputs, answer)
-        self._refuse_changed_argument_or_memory_excess(label, inputs, answer)
-        return answer.value
+        self._require_comparable_result(label, inputs, outcome)
+        self._refuse_changed_argument_or_memory_excess(label, inputs, outcome)
+        return outcome.value
 
-    def _require_comparable_result(self, label: str, inputs: Inputs, answer: Answer) -> None:
+    def _require_comparable_result(self, label: str, inputs: Inputs, outcome: CallOutcome) -> None:
         """Raise ExerciseError if the reference solution raised, or its result cannot be compared.
 
         Parameters
@@ -671,7 +671,7 @@ class Exercise:
             What the call of the reference returned or raised.
         """
         case = f"in its own case {label!r}"
-        if answer.error and not answer.line and self.rules.is_function_exercise:
+        if outcome.error and not outcome.line and self.rules.is_function_exercise:
             mismatch = _find_argument_mismatch(self.reference, inputs)
             if mismatch:
                 raise ExerciseError(
@@ -679,29 +679,31 @@ class Exercise:
                     f"`{self.name}{inspect.signature(self.reference)}`: {mismatch}. Correct its "
                     "`inputs(…)`."
                 )
-        if answer.error:
-            outcome = f"raises {answer.error} ({answer.line})"
-            raise ExerciseError(f"The reference for {self.name} {outcome} {case}.")
-        if answer.value is None and answer.type != "NoneType":
-            hint = "" if answer.type.startswith("ndarray") else _RESULT_HINT
-            outcome = f"returns {add_article(answer.type)}"
-            raise ExerciseError(f"The reference for {self.name} {outcome} {case}.{hint}")
+        if outcome.error:
+            behaviour = f"raises {outcome.error} ({outcome.line})"
+            raise ExerciseError(f"The reference for {self.name} {behaviour} {case}.")
+        if outcome.value is None and outcome.type != "NoneType":
+            hint = "" if outcome.type.startswith("ndarray") else _RESULT_HINT
+            behaviour = f"returns {add_article(outcome.type)}"
+            raise ExerciseError(f"The reference for {self.name} {behaviour} {case}.{hint}")
         count = len(inputs.result_queries)
-        if count and (answer.value is None or len(answer.value) < count):
-            difference = compare_answer((None,) * count, answer, self.rules, inputs)
+        if count and (outcome.value is None or len(outcome.value) < count):
+            difference = compare_outcome((None,) * count, outcome, self.rules, inputs)
             problem = difference and difference.observation
             raise ExerciseError(f"The reference for {self.name}, {case}: {problem}")
 
-    def _refuse_changed_argument_or_memory_excess(self, label: str, inputs: Inputs, answer: Answer) -> None:
+    def _refuse_changed_argument_or_memory_excess(
+        self, label: str, inputs: Inputs, outcome: CallOutcome
+    ) -> None:
         """Raise ExerciseError if the solution changed an argument or needed too much memory."""
-        if answer.modified:
+        if outcome.modified:
             raise ExerciseError(
-                f"The reference for {self.name} changes its argument {answer.modified[0]!r}. What "
+                f"The reference for {self.name} changes its argument {outcome.modified[0]!r}. What "
                 "is returned is judged, and not what is left in an argument: let it work on a "
                 'copy, and return that; or say `call="in place"`, and what it leaves there is judged.'
             )
-        if inputs.memory is not None and answer.peak_bytes > inputs.memory:
-            peak, limit = format_megabytes(answer.peak_bytes), format_megabytes(inputs.memory)
+        if inputs.memory is not None and outcome.peak_bytes > inputs.memory:
+            peak, limit = format_megabytes(outcome.peak_bytes), format_megabytes(inputs.memory)
             excess = f"holds {peak} in its own case {label!r}, which allows {limit}."
             raise ExerciseError(f"The reference for {self.name} {excess}")
 

@@ -25,14 +25,14 @@ from autograder.authoring.lab import Lab, read_lab
 from autograder.core.blas_threads import THREAD_VARIABLES
 from autograder.core.course import read_course
 from autograder.core.errors import format_count
-from autograder.judging.compare import same_answer
+from autograder.judging.compare import same_outcome
 from autograder.judging.judge import adapt_rules_to_precision
 from autograder.student.answer_key import decode_key
 from autograder.student.reuse import make_grading_environment
 from autograder.values.case_records import (
     ComparisonRules,
     ExpectedError,
-    Question,
+    TestCase,
     Value,
     copy_with_layout,
     find_memory_layout,
@@ -98,7 +98,7 @@ def optional_cpu_features() -> list[str]:
     return [name for name in numpy_core.__cpu_dispatch__ if numpy_core.__cpu_features__.get(name)]
 
 
-def find_processor_dependent_results_here(exercise: Exercise, questions: list[Question]) -> list[str]:
+def find_processor_dependent_results_here(exercise: Exercise, test_cases: list[TestCase]) -> list[str]:
     """Return a sentence for each expected result in an answer key that differs on this processor.
 
     An exercise with a comparison of its own is left out: several results are right in it, and its
@@ -106,15 +106,15 @@ def find_processor_dependent_results_here(exercise: Exercise, questions: list[Qu
 
     Parameters
     ----------
-    questions : list of Question
+    test_cases : list of TestCase
         Test cases of the exercise, read from an answer key.
     """
     if exercise.rules.compare:
         return []
     labels: dict[str, list[str]] = {}  # the cases' labels, by the name of the unstable result
-    for question in questions:
-        for name in _names_of_processor_dependent_results(exercise, question):
-            labels.setdefault(name, []).append(question.label)
+    for test_case in test_cases:
+        for name in _names_of_processor_dependent_results(exercise, test_case):
+            labels.setdefault(name, []).append(test_case.label)
     sentences = []
     for name, cases in labels.items():
         sentences.append(
@@ -125,16 +125,16 @@ def find_processor_dependent_results_here(exercise: Exercise, questions: list[Qu
     return sentences
 
 
-def _names_of_processor_dependent_results(exercise: Exercise, question: Question) -> Iterator[str]:
-    inputs = replace(map_inputs(question.inputs, perturb_last_digits), memory=None)
-    (perturbed,) = exercise.make_questions([(question.label, inputs, question.edge)])
-    rules = adapt_rules_to_precision(exercise.rules, question.expected)
-    if not _same_expected_value(question.expected, perturbed.expected, rules):
+def _names_of_processor_dependent_results(exercise: Exercise, test_case: TestCase) -> Iterator[str]:
+    inputs = replace(map_inputs(test_case.inputs, perturb_last_digits), memory=None)
+    (perturbed,) = exercise.make_test_cases([(test_case.label, inputs, test_case.edge)])
+    rules = adapt_rules_to_precision(exercise.rules, test_case.expected)
+    if not _same_expected_value(test_case.expected, perturbed.expected, rules):
         yield "the result of the reference"
-    if question.inputs.memory is not None:
+    if test_case.inputs.memory is not None:
         return  # a large case that tests memory: skip the misconceptions, which would take long
-    for name, answer in question.mistakes.items():
-        if not same_answer(answer, perturbed.mistakes[name], rules):
+    for name, outcome in test_case.mistakes.items():
+        if not same_outcome(outcome, perturbed.mistakes[name], rules):
             yield f"the result of the misconception {name!r}"
 
 
@@ -181,8 +181,8 @@ def main() -> None:
     lab = read_lab(read_course(Path(root)), lab_name)
     sentences = []
     for exercise in lab.exercises.values():
-        _, questions = decode_key(Path(folder, f"{exercise.name}.key").read_bytes())
-        sentences += find_processor_dependent_results_here(exercise, questions)
+        _, test_cases = decode_key(Path(folder, f"{exercise.name}.key").read_bytes())
+        sentences += find_processor_dependent_results_here(exercise, test_cases)
     Path(folder, _RESULTS_FILE).write_text(json.dumps(sentences), "utf-8")
 
 

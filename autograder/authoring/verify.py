@@ -20,18 +20,18 @@ from autograder.authoring.lab import Lab
 from autograder.authoring.notebook_checks import find_notebook_mistakes, find_notebook_warnings
 from autograder.core.errors import join_words
 from autograder.core.results import Verdict
-from autograder.judging.compare import compare_answer
+from autograder.judging.compare import compare_outcome
 from autograder.judging.error_messages import classify_error
 from autograder.judging.function_tests import TEST_ARGUMENT, zero_recorded_values
 from autograder.judging.judge import Finding, judge
 from autograder.judging.student_calls import call_student_function, pack_result
 from autograder.values.case_records import (
-    Answer,
+    CallOutcome,
     ComparisonRules,
     ExpectedError,
     Inputs,
     Misconception,
-    Question,
+    TestCase,
     Value,
 )
 from autograder.values.value_types import blank_like, find_arrays
@@ -54,20 +54,20 @@ def find_definition_mistakes(lab: Lab) -> list[str]:
 
 def _find_exercise_weaknesses(exercise: Exercise) -> Iterator[str]:
     owner = f"{exercise.lab.name}: {exercise.name}"
-    questions = exercise.questions() + exercise.hidden_questions()
+    test_cases = exercise.test_cases() + exercise.hidden_test_cases()
     exercise.check_parts()
     exercise.check_proposed_domain()
-    if not questions:
+    if not test_cases:
         yield f"{owner} has no case; give it one, or a domain."
-    for question in exercise.questions():
-        if "\n" in str(question.inputs.kwargs.get(TEST_ARGUMENT, "")):
+    for test_case in exercise.test_cases():
+        if "\n" in str(test_case.inputs.kwargs.get(TEST_ARGUMENT, "")):
             yield (
                 f"{owner}: the test of a case that students see is a text; "
                 "a function of the course's library is expected."
             )
             break
-    for description, answers in _make_trivial_answers(questions, exercise.rules):
-        if _are_all_answers_right(questions, answers, exercise.rules):
+    for description, outcomes in _make_trivial_outcomes(test_cases, exercise.rules):
+        if _are_all_outcomes_right(test_cases, outcomes, exercise.rules):
             yield (
                 f"{owner}: {description} is right in every case; add one in which it is not. What "
                 'an exercise leaves in its arguments is judged with `call="in place"`, and what it '
@@ -76,14 +76,14 @@ def _find_exercise_weaknesses(exercise: Exercise) -> Iterator[str]:
     for weakness in _find_unsound_results(exercise):
         yield f"{owner}: the reference {weakness}"
     for misconception in exercise.misconceptions:
-        weakness = _find_misconception_weakness(exercise, misconception, questions)
+        weakness = _find_misconception_weakness(exercise, misconception, test_cases)
         if weakness:
             yield f"{owner}: the misconception {misconception.name!r} {weakness}"
     variants = list(exercise.variants)
     if exercise.rules.compare:
         variants.insert(0, exercise.reference)
     for variant in variants:
-        finding = judge_answers(exercise, questions, call_on_cases(variant, exercise, questions))
+        finding = judge_outcomes(exercise, test_cases, call_on_cases(variant, exercise, test_cases))
         if finding.verdict is not Verdict.PASS:
             name = getattr(variant, "__name__", exercise.name)
             yield f"{owner}: the right answer {name!r} is refused. {finding.message}"
@@ -96,29 +96,29 @@ def _find_unsound_results(exercise: Exercise) -> Iterator[str]:
     """
     if exercise.rules.compare:
         return
-    questions = exercise.questions() + exercise.questions(0)
-    for question in questions:
-        if not exercise.allows_nan and _makes_nan(question):
+    test_cases = exercise.test_cases() + exercise.test_cases(0)
+    for test_case in test_cases:
+        if not exercise.allows_nan and _makes_nan(test_case):
             yield (
-                f"gives NaN in the case {question.label!r}, whose arguments hold none. Keep such "
+                f"gives NaN in the case {test_case.label!r}, whose arguments hold none. Keep such "
                 "arguments out of the domain and the cases; or, if NaN is right there, say "
                 f"`Exercise({exercise.name!r}, …, allows_nan=True)`."
             )
             break
-    for question in questions:
-        if _widens_dtype(question):
+    for test_case in test_cases:
+        if _widens_dtype(test_case):
             yield (
-                f"gets only float32 or float16 in the case {question.label!r}, and gives float64, "
+                f"gets only float32 or float16 in the case {test_case.label!r}, and gives float64, "
                 "so an answer that keeps the dtype is refused. Compute in the dtype of the "
                 "arguments: a NumPy number such as `np.sqrt(2)` widens, `2**0.5` does not."
             )
             break
 
 
-def _makes_nan(question: Question) -> bool:
+def _makes_nan(test_case: TestCase) -> bool:
     """Return True if the expected value holds NaN, and no argument does."""
-    return _holds_nan(question.expected) and not _holds_nan(
-        [*question.inputs.args, *question.inputs.kwargs.values()]
+    return _holds_nan(test_case.expected) and not _holds_nan(
+        [*test_case.inputs.args, *test_case.inputs.kwargs.values()]
     )
 
 
@@ -130,35 +130,35 @@ def _holds_nan(value: Value) -> bool:
     return any(array.dtype.kind in "fc" and np.isnan(array).any() for array in find_arrays(value))
 
 
-def _widens_dtype(question: Question) -> bool:
+def _widens_dtype(test_case: TestCase) -> bool:
     """Return True if all floating-point arguments are narrow arrays, and an expected array is float64."""
-    arguments = find_arrays([*question.inputs.args, *question.inputs.kwargs.values()])
+    arguments = find_arrays([*test_case.inputs.args, *test_case.inputs.kwargs.values()])
     widths = {array.dtype.itemsize for array in arguments if array.dtype.kind == "f"}
-    if not widths or max(widths) >= 8 or isinstance(question.expected, ExpectedError):
+    if not widths or max(widths) >= 8 or isinstance(test_case.expected, ExpectedError):
         return False
-    return any(array.dtype == np.float64 for array in find_arrays(question.expected))
+    return any(array.dtype == np.float64 for array in find_arrays(test_case.expected))
 
 
-def _are_all_answers_right(
-    questions: Sequence[Question],
-    answers: Sequence[Answer],
+def _are_all_outcomes_right(
+    test_cases: Sequence[TestCase],
+    outcomes: Sequence[CallOutcome],
     rules: ComparisonRules,
 ) -> bool:
-    for question, answer in zip(questions, answers, strict=True):
-        if compare_answer(question.expected, answer, rules, question.inputs):
+    for test_case, outcome in zip(test_cases, outcomes, strict=True):
+        if compare_outcome(test_case.expected, outcome, rules, test_case.inputs):
             return False
     return True
 
 
 def _find_misconception_weakness(
-    exercise: Exercise, misconception: Misconception, questions: Sequence[Question]
+    exercise: Exercise, misconception: Misconception, test_cases: Sequence[TestCase]
 ) -> str:
     """Return the fault in a misconception's definition as the end of a sentence; "" if none."""
-    answers = [question.mistakes[misconception.name] for question in questions]
-    accident = _find_problem_with_raised_errors(misconception, questions, answers)
+    outcomes = [test_case.mistakes[misconception.name] for test_case in test_cases]
+    accident = _find_problem_with_raised_errors(misconception, test_cases, outcomes)
     if accident:
         return accident
-    finding = judge_answers(exercise, questions, answers)
+    finding = judge_outcomes(exercise, test_cases, outcomes)
     if finding.verdict is Verdict.PASS:
         return (
             "gives the right answer in every case. Add a case in which it is wrong, or, if it is "
@@ -178,7 +178,7 @@ _SLIPS = ("NameError", "UnboundLocalError", ExerciseError.__name__)
 
 
 def _find_problem_with_raised_errors(
-    misconception: Misconception, questions: Sequence[Question], answers: Sequence[Answer]
+    misconception: Misconception, test_cases: Sequence[TestCase], outcomes: Sequence[CallOutcome]
 ) -> str:
     """Return the fault in the errors that a deliberately wrong function raises; "" if none.
 
@@ -186,24 +186,24 @@ def _find_problem_with_raised_errors(
     raises the same error would be told that they have the misconception.
     """
     results = []
-    for question, answer in zip(questions, answers, strict=True):
-        is_error_case = isinstance(question.expected, ExpectedError)
+    for test_case, outcome in zip(test_cases, outcomes, strict=True):
+        is_error_case = isinstance(test_case.expected, ExpectedError)
         # Some deliberately wrong functions are named after the error that they raise, such as
         # "name-not-defined". That error is intended.
-        if not is_error_case and classify_error(answer.error) != misconception.name:
-            results.append((question, answer))
+        if not is_error_case and classify_error(outcome.error) != misconception.name:
+            results.append((test_case, outcome))
     # Keep one message for each type of error. Going through the test cases backwards keeps the
     # message of the first case.
     errors: dict[str, str] = {}
-    for _, answer in reversed(results):
-        if answer.error:
-            errors[answer.raised] = answer.error
+    for _, outcome in reversed(results):
+        if outcome.error:
+            errors[outcome.raised] = outcome.error
     # Use only the results in usual test cases: in an edge case, such as an array of length 1, wrong
     # code often gives the right result.
-    usual_answers = [answer for question, answer in results if not question.edge]
-    if not usual_answers:
-        usual_answers = [answer for _, answer in results]
-    raises_always = bool(errors) and all(answer.error for answer in usual_answers)
+    usual_outcomes = [outcome for test_case, outcome in results if not test_case.edge]
+    if not usual_outcomes:
+        usual_outcomes = [outcome for _, outcome in results]
+    raises_always = bool(errors) and all(outcome.error for outcome in usual_outcomes)
     declared_errors = misconception.raises
     slip = next((name for name in _SLIPS if name in errors and name not in declared_errors), None)
     if slip == ExerciseError.__name__:
@@ -223,45 +223,45 @@ def _find_problem_with_raised_errors(
     return ""
 
 
-def _make_trivial_answers(
-    questions: Sequence[Question], rules: ComparisonRules
-) -> Iterator[tuple[str, list[Answer]]]:
+def _make_trivial_outcomes(
+    test_cases: Sequence[TestCase], rules: ComparisonRules
+) -> Iterator[tuple[str, list[CallOutcome]]]:
     """Yield functions' results that take no thought, such as zeros, to test that they do not pass.
 
     Parameters
     ----------
-    questions : sequence of Question
+    test_cases : sequence of TestCase
         Test cases of the exercise.
 
     Yields
     ------
-    (str, list of Answer)
+    (str, list of CallOutcome)
         Description of a thoughtless function, and what it returns in each test case.
     """
-    zeros = [_zeros_like(question) for question in questions]
+    zeros = [_zeros_like(test_case) for test_case in test_cases]
     if rules.call == "in place":
-        yield "`pass`", [Answer({}, "dict")] * len(questions)
-        yield "zeros of the right shape", _make_answers(zeros)
+        yield "`pass`", [CallOutcome({}, "dict")] * len(test_cases)
+        yield "zeros of the right shape", _make_outcomes(zeros)
         return
-    yield "`pass`", [Answer(None, "NoneType")] * len(questions)
-    if any(question.inputs.result_queries for question in questions):
-        yield "what gives zeros of the right shape", _make_answers(zeros)
+    yield "`pass`", [CallOutcome(None, "NoneType")] * len(test_cases)
+    if any(test_case.inputs.result_queries for test_case in test_cases):
+        yield "what gives zeros of the right shape", _make_outcomes(zeros)
         return
-    is_test = any(TEST_ARGUMENT in question.inputs.kwargs for question in questions)
-    differ = len({encode_arguments(question.inputs) for question in questions}) > 1
+    is_test = any(TEST_ARGUMENT in test_case.inputs.kwargs for test_case in test_cases)
+    differ = len({encode_arguments(test_case.inputs) for test_case in test_cases}) > 1
     if rules.compare and differ and not is_test:
-        results = [question.expected for question in questions]
-        yield "what is right in another case", _make_answers([*results[1:], results[0]])
-    arguments = [_number_arguments(question.inputs) for question in questions]
+        results = [test_case.expected for test_case in test_cases]
+        yield "what is right in another case", _make_outcomes([*results[1:], results[0]])
+    arguments = [_number_arguments(test_case.inputs) for test_case in test_cases]
     names: dict[int | str, None] = {}  # a dict, to keep the order
     for case_arguments in arguments:
         names |= dict.fromkeys(case_arguments)
     for name in names:
         values = [case_arguments.get(name) for case_arguments in arguments]
-        yield f"argument {name} given back", _make_answers(values)
-    all_arguments = [question.inputs.args for question in questions]
-    yield "all arguments given back", _make_answers(all_arguments)
-    yield "zeros of the right shape", _make_answers(zeros)
+        yield f"argument {name} given back", _make_outcomes(values)
+    all_arguments = [test_case.inputs.args for test_case in test_cases]
+    yield "all arguments given back", _make_outcomes(all_arguments)
+    yield "zeros of the right shape", _make_outcomes(zeros)
 
 
 def _number_arguments(inputs: Inputs) -> Mapping[int | str, Value]:
@@ -270,14 +270,14 @@ def _number_arguments(inputs: Inputs) -> Mapping[int | str, Value]:
     return arguments | dict(inputs.kwargs)
 
 
-def _zeros_like(question: Question) -> Value:
-    if TEST_ARGUMENT in question.inputs.kwargs:
-        return zero_recorded_values(question.expected)
-    return blank_like(question.expected)
+def _zeros_like(test_case: TestCase) -> Value:
+    if TEST_ARGUMENT in test_case.inputs.kwargs:
+        return zero_recorded_values(test_case.expected)
+    return blank_like(test_case.expected)
 
 
-def _make_answers(values: Iterable[Value]) -> list[Answer]:
-    return [Answer(value, type_name) for type_name, value in map(pack_result, values)]
+def _make_outcomes(values: Iterable[Value]) -> list[CallOutcome]:
+    return [CallOutcome(value, type_name) for type_name, value in map(pack_result, values)]
 
 
 def find_definition_warnings(lab: Lab) -> list[str]:
@@ -322,24 +322,26 @@ def _has_visible_cases_only(exercise: Exercise) -> bool:
 def call_on_cases(
     function: Callable,
     exercise: Exercise,
-    questions: Sequence[Question],
-) -> list[Answer]:
+    test_cases: Sequence[TestCase],
+) -> list[CallOutcome]:
     """Call a function on each test case of an exercise, and return the results or errors."""
-    return [call_student_function(function, question.inputs, exercise.rules.call) for question in questions]
+    return [
+        call_student_function(function, test_case.inputs, exercise.rules.call) for test_case in test_cases
+    ]
 
 
-def judge_answers(
+def judge_outcomes(
     exercise: Exercise,
-    questions: Sequence[Question],
-    answers: Sequence[Answer],
+    test_cases: Sequence[TestCase],
+    outcomes: Sequence[CallOutcome],
 ) -> Finding:
     """Judge whether a function's results are right and which misconception they show, if any.
 
     It tells whether they are right and which misconception, if any, they show.
     """
     return judge(
-        questions,
-        answers,
+        test_cases,
+        outcomes,
         exercise.rules,
         exercise.misconceptions,
         exercise.name,

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from autograder.judging.compare import same_answer
+from autograder.judging.compare import same_outcome
 from autograder.judging.student_calls import call_student_function
-from autograder.values.case_records import Answer, ComparisonRules, Inputs, Question, Value
+from autograder.values.case_records import CallOutcome, ComparisonRules, Inputs, TestCase, Value
 from autograder.values.value_types import find_arrays
 from autograder.values.wording import format_ordinal
 
@@ -69,24 +69,24 @@ class _ProbedFunction:
         self._function, self._rules, self._remaining_calls = function, rules, MAX_CALLS
         self._signature = inspect.signature(function)
 
-    def passed_arguments(self, question: Question) -> Arguments:
+    def passed_arguments(self, test_case: TestCase) -> Arguments:
         """Return the arguments that a test case passes to the function, by name."""
-        return self._bind_arguments(question).arguments
+        return self._bind_arguments(test_case).arguments
 
-    def all_arguments(self, question: Question) -> Arguments:
+    def all_arguments(self, test_case: TestCase) -> Arguments:
         """Return all arguments of the call in a test case, including defaults, by name."""
-        bound = self._bind_arguments(question)
+        bound = self._bind_arguments(test_case)
         bound.apply_defaults()
         return bound.arguments
 
-    def _bind_arguments(self, question: Question) -> inspect.BoundArguments:
-        return self._signature.bind(*question.inputs.args, **question.inputs.kwargs)
+    def _bind_arguments(self, test_case: TestCase) -> inspect.BoundArguments:
+        return self._signature.bind(*test_case.inputs.args, **test_case.inputs.kwargs)
 
-    def call(self, arguments: Arguments) -> Answer:
+    def call(self, arguments: Arguments) -> CallOutcome:
         bound = inspect.BoundArguments(self._signature, arguments)
         return call_student_function(self._function, Inputs(bound.args, bound.kwargs))
 
-    def returns(self, arguments: Arguments, expected: Answer) -> bool:
+    def returns(self, arguments: Arguments, expected: CallOutcome) -> bool:
         """Call the function; return True if its result is the expected one.
 
         Return False if the function was called `MAX_CALLS` times before.
@@ -94,8 +94,8 @@ class _ProbedFunction:
         self._remaining_calls -= 1
         if self._remaining_calls < 0:
             return False
-        answer = replace(self.call(arguments), modified=())
-        return not answer.error and same_answer(answer, replace(expected, modified=()), self._rules)
+        outcome = replace(self.call(arguments), modified=())
+        return not outcome.error and same_outcome(outcome, replace(expected, modified=()), self._rules)
 
 
 @dataclass(frozen=True)
@@ -109,10 +109,10 @@ class _WrongCall:
 
 def explain_by_arguments(
     function: Any,
-    failing: Sequence[Question],
+    failing: Sequence[TestCase],
     rules: ComparisonRules,
     unused_arrays: Sequence[str] = (),
-    passing: Sequence[Question] = (),
+    passing: Sequence[TestCase] = (),
 ) -> str:
     """Say which argument the student's function ignores, or which change of one makes it right.
 
@@ -120,7 +120,7 @@ def explain_by_arguments(
 
     Parameters
     ----------
-    failing, passing : sequences of Question
+    failing, passing : sequences of TestCase
         The cases with wrong answers, and those with right ones.
     unused_arrays : sequence of str
         Names of the arrays that the expected result does not depend on, as it need not.
@@ -130,13 +130,13 @@ def explain_by_arguments(
         return ""
     try:
         probe = _ProbedFunction(function, rules)
-        calls = [probe.all_arguments(question) for question in failing]
-        answers = [probe.call(arguments) for arguments in calls]
+        calls = [probe.all_arguments(test_case) for test_case in failing]
+        outcomes = [probe.call(arguments) for arguments in calls]
     except (ValueError, TypeError):  # no signature that fits, or an unsupported default
         return ""
-    if answers[0].error or answers[0].value is None:
+    if outcomes[0].error or outcomes[0].value is None:
         return ""
-    if not probe.returns(calls[0], answers[0]):
+    if not probe.returns(calls[0], outcomes[0]):
         return (
             "Called twice with the same arguments, your function gives two different results. Either "
             "it draws a random number, or it stores something between calls. The result must depend on "
@@ -144,25 +144,25 @@ def explain_by_arguments(
         )
     paths = list(_list_paths(calls[0]))
     wrong_calls = []
-    for arguments, question, answer in zip(calls, failing, answers):
-        if not answer.error:
-            wrong_calls.append(_WrongCall(arguments, question.expected, answer.value))
+    for arguments, test_case, outcome in zip(calls, failing, outcomes):
+        if not outcome.error:
+            wrong_calls.append(_WrongCall(arguments, test_case.expected, outcome.value))
     explanation = _describe_result_combined_with_argument(wrong_calls, paths)
     explanation = explanation or _describe_miscount_by_product(wrong_calls, paths)
     if explanation:
         return explanation
-    observations = list(zip(calls[:3], answers))
-    for question in sorted(passing, key=count_input_numbers)[-2:]:
-        if count_input_numbers(question) <= MAX_INPUT_NUMBERS:
-            observations.append((probe.all_arguments(question), Answer(question.expected)))
-    if _is_sensitive(answers[0].value):
+    observations = list(zip(calls[:3], outcomes))
+    for test_case in sorted(passing, key=count_input_numbers)[-2:]:
+        if count_input_numbers(test_case) <= MAX_INPUT_NUMBERS:
+            observations.append((probe.all_arguments(test_case), CallOutcome(test_case.expected)))
+    if _is_sensitive(outcomes[0].value):
         explanation = _describe_ignored_array(probe, observations, paths, unused_arrays)
     return explanation or _describe_repairing_change(probe, calls, failing, paths)
 
 
 def _describe_ignored_array(
     probe: _ProbedFunction,
-    observations: Sequence[tuple[Arguments, Answer]],
+    observations: Sequence[tuple[Arguments, CallOutcome]],
     paths: Sequence[ArgumentPath],
     unused_arrays: Sequence[str],
 ) -> str:
@@ -183,18 +183,18 @@ def _ignores_array(
     probe: _ProbedFunction,
     path: ArgumentPath,
     arguments: Arguments,
-    answer: Answer,
+    outcome: CallOutcome,
 ) -> bool:
     value = path.get(arguments)
     if not _is_finite_array(value):
         return True
-    return probe.returns(path.replace(arguments, _perturb(value)), answer)
+    return probe.returns(path.replace(arguments, _perturb(value)), outcome)
 
 
 def _describe_repairing_change(
     probe: _ProbedFunction,
     calls: Sequence[Arguments],
-    failing: Sequence[Question],
+    failing: Sequence[TestCase],
     paths: Sequence[ArgumentPath],
 ) -> str:
     """Describe a change of the arguments that makes the result of every failing test case right."""
@@ -209,21 +209,21 @@ def _change_repairs_all_cases(
     probe: _ProbedFunction,
     change: Callable[[Arguments], Arguments],
     calls: Sequence[Arguments],
-    failing: Sequence[Question],
+    failing: Sequence[TestCase],
 ) -> bool:
-    for arguments, question in zip(calls, failing):
+    for arguments, test_case in zip(calls, failing):
         try:
             with np.errstate(all="ignore"):
                 arguments = change(arguments)
         except (TypeError, ValueError, IndexError, KeyError):
             return False
-        if not probe.returns(arguments, Answer(question.expected)):
+        if not probe.returns(arguments, CallOutcome(test_case.expected)):
             return False
     return True
 
 
 def find_unused_arrays(
-    reference: Any, questions: Sequence[Question], rules: ComparisonRules
+    reference: Any, test_cases: Sequence[TestCase], rules: ComparisonRules
 ) -> tuple[str, ...]:
     """Return the names of the array arguments on which the right result does not depend.
 
@@ -231,11 +231,11 @@ def find_unused_arrays(
 
     The largest test case that is small enough to be called many times decides.
     """
-    question = max(filter(is_repeatable, questions), key=count_input_numbers, default=None)
-    if question is None or rules.call != "function" or not _is_sensitive(question.expected):
+    test_case = max(filter(is_repeatable, test_cases), key=count_input_numbers, default=None)
+    if test_case is None or rules.call != "function" or not _is_sensitive(test_case.expected):
         return ()
-    probe, expected = _ProbedFunction(reference, rules), Answer(question.expected)
-    arguments = probe.all_arguments(question)
+    probe, expected = _ProbedFunction(reference, rules), CallOutcome(test_case.expected)
+    arguments = probe.all_arguments(test_case)
     names = []
     for path in _list_paths(arguments):
         is_array = _is_finite_array(path.get(arguments))
@@ -244,14 +244,14 @@ def find_unused_arrays(
     return tuple(names)
 
 
-def is_repeatable(question: Question) -> bool:
+def is_repeatable(test_case: TestCase) -> bool:
     """Return True if a test case is small enough to be called many times."""
-    return count_input_numbers(question) <= MAX_INPUT_NUMBERS and question.inputs.memory is None
+    return count_input_numbers(test_case) <= MAX_INPUT_NUMBERS and test_case.inputs.memory is None
 
 
-def count_input_numbers(question: Question) -> int:
+def count_input_numbers(test_case: TestCase) -> int:
     """Count the numbers in all arrays among the inputs of a test case."""
-    values = (*question.inputs.args, *question.inputs.kwargs.values())
+    values = (*test_case.inputs.args, *test_case.inputs.kwargs.values())
     return sum(array.size for array in find_arrays(values))
 
 

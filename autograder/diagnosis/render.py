@@ -8,7 +8,7 @@ import numpy as np
 
 from autograder.core.errors import backticks_to_html
 from autograder.judging.judge import Finding
-from autograder.values.case_records import Answer, Inputs, Tolerance
+from autograder.values.case_records import CallOutcome, Inputs, Tolerance
 from autograder.values.tolerance import elements_agree
 from autograder.values.value_types import apply_view, short_repr
 
@@ -34,22 +34,22 @@ def list_paragraphs(finding: Finding) -> list[tuple[str, str]]:
         return [("", sentence) for sentence in sentences if sentence]
     inputs = describe_inputs(case.inputs)
     parts = [
-        (f"In the case “{case.question.label}”, inputs {inputs}:", finding.observation),
-        ("Where:", _quote_error_line(case.answer)),
+        (f"In the case “{case.test_case.label}”, inputs {inputs}:", finding.observation),
+        ("Where:", _quote_error_line(case.outcome)),
         ("What it means:", finding.means),
         ("To think about:", finding.nudge),
     ]
     return [(heading, sentence) for heading, sentence in parts if sentence]
 
 
-def _quote_error_line(answer: Answer) -> str:
+def _quote_error_line(outcome: CallOutcome) -> str:
     """Quote the line of the student's code that raised an error, with its number and function."""
-    if not answer.line:
+    if not outcome.line:
         return ""
-    number, _, text = answer.line.partition(": ")
+    number, _, text = outcome.line.partition(": ")
     function = ""
-    if answer.within.isidentifier():
-        function = f", in `{answer.within}`"
+    if outcome.within.isidentifier():
+        function = f", in `{outcome.within}`"
     return f"line {number} of its cell{function}: `{text}`"
 
 
@@ -91,7 +91,7 @@ def _printed_output(finding: Finding) -> str:
     """Return what the student's function printed in the test case that is shown, cut to a limit."""
     if not finding.shown_case:
         return ""
-    text = finding.shown_case.answer.printed.strip("\n")
+    text = finding.shown_case.outcome.printed.strip("\n")
     if len(text) <= MAX_OUTPUT_CHARACTERS:
         return text
     return f"{text[:MAX_OUTPUT_CHARACTERS]}… ({len(text):,} characters in all)"

@@ -50,9 +50,9 @@ from autograder.diagnosis.mutations import (
     refuse_array_as_dtype,
     refuse_negative_sizes,
 )
-from autograder.judging.compare import compare_answer
+from autograder.judging.compare import compare_outcome
 from autograder.judging.student_calls import NULL_OUTPUT, CapturedOutput, call_student_function
-from autograder.values.case_records import ComparisonRules, Question, Value
+from autograder.values.case_records import ComparisonRules, TestCase, Value
 from autograder.values.value_types import copy_inputs
 
 MAX_MUTATIONS = 2_000  # in one copy of the code
@@ -70,18 +70,18 @@ _ACTIVE = " at"
 
 def find_repair(
     function: Any,
-    failing: Sequence[Question],
-    passing: Sequence[Question],
+    failing: Sequence[TestCase],
+    passing: Sequence[TestCase],
     rules: ComparisonRules,
 ) -> str:
     """Describe the wrong place in the student's code, or two places; "" if no small change helps.
 
     Parameters
     ----------
-    failing, passing : sequences of Question
+    failing, passing : sequences of TestCase
         The cases with wrong answers, and those with right ones.
     """
-    failing = _sort_comparable_cases([question for question in failing if is_repeatable(question)])
+    failing = _sort_comparable_cases([test_case for test_case in failing if is_repeatable(test_case)])
     if not failing or rules.call != "function" or rules.returns != "array":
         return ""
     with np.errstate(all="ignore"), warnings.catch_warnings(), CapturedOutput(NULL_OUTPUT):
@@ -105,8 +105,8 @@ class _RepairSearch:
     def __init__(
         self,
         code: "_SwitchableMutations",
-        failing: Sequence[Question],
-        passing: Sequence[Question],
+        failing: Sequence[TestCase],
+        passing: Sequence[TestCase],
         rules: ComparisonRules,
     ) -> None:
         self._failing, self._rules = failing, rules
@@ -177,9 +177,9 @@ class _RepairSearch:
             code.activate(number)
             if share < 1 or not code.mutations[number].is_combinable:
                 continue
-            if not all(self._is_right(code, question) for question in self._passing):
+            if not all(self._is_right(code, test_case) for test_case in self._passing):
                 continue
-            right = sum(self._is_right(code, question) for question in self._failing)
+            right = sum(self._is_right(code, test_case) for test_case in self._failing)
             if 2 * right >= len(self._failing):
                 return (
                     f"One place is wrong, and something else too. {code.describe_mutation(number)}, "
@@ -187,37 +187,37 @@ class _RepairSearch:
                 )
         return ""
 
-    def _first_failing(self, code: "_SwitchableMutations") -> Question | None:
-        for question in self._failing:
-            if not self._is_right(code, question):
-                return question
+    def _first_failing(self, code: "_SwitchableMutations") -> TestCase | None:
+        for test_case in self._failing:
+            if not self._is_right(code, test_case):
+                return test_case
         return None
 
     def _are_all_right(self, code: "_SwitchableMutations") -> bool:
-        questions = (*self._failing, *self._passing)
-        return all(self._is_right(code, question) for question in questions)
+        test_cases = (*self._failing, *self._passing)
+        return all(self._is_right(code, test_case) for test_case in test_cases)
 
-    def _is_right(self, code: "_SwitchableMutations", question: Question) -> bool:
-        answer = code.run(partial(call_student_function, code.function, question.inputs))
-        if answer is None:
+    def _is_right(self, code: "_SwitchableMutations", test_case: TestCase) -> bool:
+        outcome = code.run(partial(call_student_function, code.function, test_case.inputs))
+        if outcome is None:
             return False
-        return compare_answer(question.expected, answer, self._rules, question.inputs) is None
+        return compare_outcome(test_case.expected, outcome, self._rules, test_case.inputs) is None
 
-    def _share_of_right_numbers(self, code: "_SwitchableMutations", question: Question) -> float:
+    def _share_of_right_numbers(self, code: "_SwitchableMutations", test_case: TestCase) -> float:
         """Run a test case with the active mutations; return the share of numbers that are right.
 
         Return 1 if the exercise has a comparison of its own. Only that comparison can tell.
         """
-        inputs = copy_inputs(question.inputs)
+        inputs = copy_inputs(test_case.inputs)
         result = code.run(partial(code.function, *inputs.args, **inputs.kwargs))
         if result is None:
             return 0.0
         if self._rules.view or self._rules.compare:
             return 1.0
-        return _share_of_right_numbers(result, question.expected)
+        return _share_of_right_numbers(result, test_case.expected)
 
 
-def _sort_comparable_cases(failing: Sequence[Question]) -> list[Question]:
+def _sort_comparable_cases(failing: Sequence[TestCase]) -> list[TestCase]:
     """Sort the failing test cases in the order in which repairs are tried on them.
 
     Cases without an expected result, such as those that expect an error, are left out.
@@ -225,13 +225,13 @@ def _sort_comparable_cases(failing: Sequence[Question]) -> list[Question]:
     Edge cases, which have no misconceptions' answers, come last. Of the others, cases with several
     expected numbers come first, and of these the small ones.
     """
-    comparable = [question for question in failing if question.expected is not None]
+    comparable = [test_case for test_case in failing if test_case.expected is not None]
     return sorted(comparable, key=_sort_key)
 
 
-def _sort_key(question: Question) -> tuple[bool, bool, int]:
-    has_few_numbers = _count_numbers(question.expected) < MIN_COMPARED_NUMBERS
-    return not question.mistakes, has_few_numbers, count_input_numbers(question)
+def _sort_key(test_case: TestCase) -> tuple[bool, bool, int]:
+    has_few_numbers = _count_numbers(test_case.expected) < MIN_COMPARED_NUMBERS
+    return not test_case.mistakes, has_few_numbers, count_input_numbers(test_case)
 
 
 def _count_numbers(value: Value) -> int:
@@ -393,9 +393,9 @@ class _SwitchableMutations:
         code = truncate(self._lines[mutation.line - 1].strip(), MAX_LINE_CHARACTERS)
         return f"In line {mutation.line} of its cell, `{code}`: {mutation.description}"
 
-    def count_loop_turns(self, question: Question) -> int:
+    def count_loop_turns(self, test_case: TestCase) -> int:
         """Call the function on a test case, and return how often its loops turn."""
-        self.run(partial(call_student_function, self.function, question.inputs))
+        self.run(partial(call_student_function, self.function, test_case.inputs))
         return self._loop_turns
 
     def _count_turn(self) -> None:

@@ -48,7 +48,7 @@ from autograder.grading.sanitise import (
 from autograder.grading.worker import time_limited_stage
 from autograder.judging.judge import Finding, describe_broken_dependency, judge
 from autograder.sandbox import Cell, CellRun, Sandbox, SandboxError
-from autograder.values.case_records import Question
+from autograder.values.case_records import TestCase
 from autograder.values.structural_mistakes import MISTAKES
 
 # Work on a submission outside of the sandbox has two stages, each with a time limit of its own.
@@ -104,7 +104,7 @@ def cache_release(lab: Lab, text: str) -> None:
 def prepare_lab(lab: Lab) -> None:
     """Compute the visible test cases of a lab's exercises once, for all submissions."""
     for exercise in lab.exercises.values():
-        exercise.questions()
+        exercise.test_cases()
 
 
 def compute_hidden_case_seed(data: bytes, lab: str, salt: str) -> int:
@@ -128,9 +128,9 @@ def draw_hidden_cases(exercise: Exercise, seed: int) -> list[DrawnCase]:
 
 
 @lru_cache(MAX_CACHED_CASE_SETS)
-def make_hidden_questions(exercise: Exercise, seed: int) -> list[Question]:
+def make_hidden_test_cases(exercise: Exercise, seed: int) -> list[TestCase]:
     """Return the hidden cases of one exercise and seed with the expected values, computed once."""
-    return exercise.make_questions(draw_hidden_cases(exercise, seed))
+    return exercise.make_test_cases(draw_hidden_cases(exercise, seed))
 
 
 def grade_submission(
@@ -430,8 +430,8 @@ class SubmissionGrader:
         exercise = self.lab.exercises_by_test_cell.get(get_grade_id(cell))
         if exercise is None:
             return Cell(cell.source)
-        questions = [question.inputs for question in exercise.questions()]
-        questions += [inputs for _, inputs, _ in draw_hidden_cases(exercise, self._seed)]
+        call_inputs = [test_case.inputs for test_case in exercise.test_cases()]
+        call_inputs += [inputs for _, inputs, _ in draw_hidden_cases(exercise, self._seed)]
         judged_again_without = frozenset[str]()
         if self._follows_through:
             names = find_external_names(self._answer_source(exercise))
@@ -440,7 +440,7 @@ class SubmissionGrader:
         return Cell(
             "",
             exercise=exercise.name,
-            questions=questions,
+            call_inputs=call_inputs,
             call=exercise.rules.call,
             judged_again_without=judged_again_without,
         )
@@ -457,13 +457,13 @@ class SubmissionGrader:
         """
         finding = _explain_missing_answers(exercise, run, answer_run)
         if finding is None:
-            finding, text, html = self._judge_visible_then_hidden_cases(exercise, run.answers or [])
+            finding, text, html = self._judge_visible_then_hidden_cases(exercise, run.outcomes or [])
         else:
             text, html = finding.message, ""
         has_passed = finding.verdict is Verdict.PASS
         share, message = 0.0, finding.message
-        if exercise.parts and run.answers and not (has_passed or finding.is_unwritten):
-            share, sentence = self._judge_parts(exercise, run.answers, finding)
+        if exercise.parts and run.outcomes and not (has_passed or finding.is_unwritten):
+            share, sentence = self._judge_parts(exercise, run.outcomes, finding)
             message = f"{message} {sentence}"
             text = f"{text}\n{sentence}"
             html = f"{html}<p>{escape(sentence, quote=False)}</p>" if html else ""
@@ -498,11 +498,11 @@ class SubmissionGrader:
         finding : Finding
             Verdict on the visible cases, or on all if the visible ones are right.
         """
-        questions = exercise.questions() + make_hidden_questions(exercise, self._seed)
+        test_cases = exercise.test_cases() + make_hidden_test_cases(exercise, self._seed)
         correct = finding.cases_correct
-        if len(correct) < len(questions):
-            correct = self._find_mistake(exercise, questions, answers).cases_correct
-        names = exercise.find_right_parts(questions, correct)
+        if len(correct) < len(test_cases):
+            correct = self._find_mistake(exercise, test_cases, answers).cases_correct
+        names = exercise.find_right_parts(test_cases, correct)
         share = exercise.compute_partial_share(names)
         if not share:
             return 0.0, "No part of the exercise is right in all of its cases."
@@ -514,10 +514,10 @@ class SubmissionGrader:
         """Return the descriptions of the cases in which an answer is wrong, each of them once."""
         if finding.is_unwritten:
             return ()
-        labels = [question.label for question in exercise.questions()]
+        labels = [test_case.label for test_case in exercise.test_cases()]
         if len(finding.cases_correct) > len(labels):
-            for question in make_hidden_questions(exercise, self._seed):
-                labels.append(f"{question.label} (hidden)")
+            for test_case in make_hidden_test_cases(exercise, self._seed):
+                labels.append(f"{test_case.label} (hidden)")
         failed = [label for label, is_right in zip(labels, finding.cases_correct) if not is_right]
         return tuple(dict.fromkeys(failed))
 
@@ -538,11 +538,11 @@ class SubmissionGrader:
         text, html : str
             The finding as text and as HTML. `html` is "" unless a visible case failed.
         """
-        visible = exercise.questions()
+        visible = exercise.test_cases()
         finding = self._find_mistake(exercise, visible, answers[: len(visible)])
         if finding.verdict is Verdict.PASS:
-            questions = visible + make_hidden_questions(exercise, self._seed)
-            finding = self._find_mistake(exercise, questions, answers, right_count=len(visible))
+            test_cases = visible + make_hidden_test_cases(exercise, self._seed)
+            finding = self._find_mistake(exercise, test_cases, answers, right_count=len(visible))
         if finding.verdict is Verdict.PASS:
             hidden_count = len(finding.cases_correct) - len(visible)
             finding = replace(
@@ -556,11 +556,11 @@ class SubmissionGrader:
         return finding, finding.message, ""
 
     def _find_mistake(
-        self, exercise: Exercise, questions: list, answers: list, right_count: int = 0
+        self, exercise: Exercise, test_cases: list, answers: list, right_count: int = 0
     ) -> Finding:
         misconceptions = exercise.misconceptions
         names = exercise.argument_names
-        return judge(questions, answers, exercise.rules, misconceptions, exercise.name, right_count, names)
+        return judge(test_cases, answers, exercise.rules, misconceptions, exercise.name, right_count, names)
 
     def _blame_failed_dependencies(self, cell_results: CellResults) -> None:
         """Name a failed exercise as the cause of the failed exercises that call its function."""
@@ -773,7 +773,7 @@ def _explain_missing_answers(
         verdict = Verdict.TIMEOUT
     elif run.forged:
         text = f"`{name}` could not be asked: this notebook writes where only its answers may go."
-    elif run.status is CellOutcome.CRASH or run.answers is None:
+    elif run.status is CellOutcome.CRASH or run.outcomes is None:
         text = f"`{name}` ended its own process, or went over the memory limit."
     else:
         return None
@@ -791,7 +791,7 @@ def _reword_without_hidden_inputs(finding: Finding, has_visible_cases: bool) -> 
     """Reword a finding so that it does not reveal a hidden test case's inputs and result."""
     summary, label = "the result differs", ""
     if finding.shown_case:
-        label = finding.shown_case.question.label
+        label = finding.shown_case.test_case.label
         summary = _word_mistake_in_hidden_case(finding)
     place = "In"
     if has_visible_cases:
@@ -811,7 +811,7 @@ def _word_mistake_in_hidden_case(finding: Finding) -> str:
     case = finding.shown_case
     kind = case.difference.kind if case and case.difference else ""
     if case and kind == "error":
-        error = case.answer.raised
+        error = case.outcome.raised
         # A student could define an error class whose name reveals the hidden inputs. So name only
         # Python's and NumPy's own error classes.
         error_class = getattr(builtins, error, getattr(np.exceptions, error, None))

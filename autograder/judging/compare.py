@@ -18,11 +18,11 @@ from autograder.judging.error_messages import (
 )
 from autograder.values import value_types
 from autograder.values.case_records import (
-    Answer,
+    CallOutcome,
     ComparisonRules,
     ExpectedError,
     Inputs,
-    Question,
+    TestCase,
     Value,
 )
 from autograder.values.deferred_calls import describe_query
@@ -35,9 +35,9 @@ _COMPARISON_TIMEOUT = "Your result takes too long to be compared with the expect
 # The functions below say whether two calls of a function have the same outcome.
 
 
-def same_answer(
-    first: Answer,
-    second: Answer,
+def same_outcome(
+    first: CallOutcome,
+    second: CallOutcome,
     rules: ComparisonRules,
     memory: int | None = None,
 ) -> bool:
@@ -79,22 +79,22 @@ def _error_cause_key(error: str, rules: ComparisonRules) -> tuple[str, str]:
 class JudgedCase:
     """Test case with the student's result and its first difference from the expected result."""
 
-    question: Question
-    answer: Answer
+    test_case: TestCase
+    outcome: CallOutcome
     rules: ComparisonRules
     difference: Difference | None
 
     @property
     def inputs(self) -> Inputs:
-        return self.question.inputs
+        return self.test_case.inputs
 
     @property
     def expected(self) -> Value:
-        return self.question.expected
+        return self.test_case.expected
 
     @property
     def value(self) -> Value:
-        return self.answer.value
+        return self.outcome.value
 
     @property
     def is_right(self) -> bool:
@@ -115,75 +115,75 @@ def select_failing_cases(cases: Iterable[JudgedCase]) -> list[JudgedCase]:
     return [case for case in cases if not case.is_right]
 
 
-def compare_answer(
-    expected: Value, answer: Answer, rules: ComparisonRules, inputs: Inputs | None = None
+def compare_outcome(
+    expected: Value, outcome: CallOutcome, rules: ComparisonRules, inputs: Inputs | None = None
 ) -> Difference | None:
     """Return the first difference of a student's result from the expected one; None if it is right.
 
     The memory limit in `inputs` is checked only if the result is right.
     """
     inputs = inputs or Inputs()
-    difference, memory = _compare_all_but_memory(expected, answer, rules, inputs), inputs.memory
-    if difference is None and memory is not None and answer.peak_bytes > memory:
-        peak, limit = format_megabytes(answer.peak_bytes), format_megabytes(memory)
+    difference, memory = _compare_all_but_memory(expected, outcome, rules, inputs), inputs.memory
+    if difference is None and memory is not None and outcome.peak_bytes > memory:
+        peak, limit = format_megabytes(outcome.peak_bytes), format_megabytes(memory)
         text = f"Your result is right, but your function uses {peak} of memory at once"
         return Difference("memory", f"{text}; {limit} are allowed.", "too-much-memory")
     return difference
 
 
 def _compare_all_but_memory(
-    expected: Value, answer: Answer, rules: ComparisonRules, inputs: Inputs
+    expected: Value, outcome: CallOutcome, rules: ComparisonRules, inputs: Inputs
 ) -> Difference | None:
     """Compare a student's result with the expected one in everything except the use of memory."""
     if isinstance(expected, ExpectedError):
-        return _compare_with_expected_error(expected, answer, rules)
+        return _compare_with_expected_error(expected, outcome, rules)
     is_printed = rules.returns == "printed"
     has_responses = False
     if inputs.result_queries and not is_printed and not rules.compare:
-        has_responses = isinstance(answer.value, tuple)
+        has_responses = isinstance(outcome.value, tuple)
     if has_responses:
-        difference = _compare_query_responses(expected, answer.value, rules, inputs)
+        difference = _compare_query_responses(expected, outcome.value, rules, inputs)
         if difference:
             return difference
-    if answer.error:
-        return _make_error_difference(answer, inputs)
-    if not is_printed and answer.type == "NoneType" and expected is not None:
+    if outcome.error:
+        return _make_error_difference(outcome, inputs)
+    if not is_printed and outcome.type == "NoneType" and expected is not None:
         return Difference("nothing", "Your function returned None.", "returns-nothing")
-    if not is_printed and answer.value is None and answer.type != "NoneType":
-        return _difference_for_unsupported_result(expected, answer, rules, inputs)
-    if _find_unanswered_query(answer, inputs):
-        return _difference_for_unsupported_result(expected, answer, rules, inputs)
+    if not is_printed and outcome.value is None and outcome.type != "NoneType":
+        return _difference_for_unsupported_result(expected, outcome, rules, inputs)
+    if _find_unanswered_query(outcome, inputs):
+        return _difference_for_unsupported_result(expected, outcome, rules, inputs)
     difference = None
     if rules.compare or not has_responses:
-        difference = _compare_result(expected, answer, rules, inputs)
-    if difference is None and answer.modified:
-        names = " and ".join(f"`{name}`" for name in answer.modified)
-        noun = "arguments" if len(answer.modified) > 1 else "argument"
+        difference = _compare_result(expected, outcome, rules, inputs)
+    if difference is None and outcome.modified:
+        names = " and ".join(f"`{name}`" for name in outcome.modified)
+        noun = "arguments" if len(outcome.modified) > 1 else "argument"
         text = f"Your function changed its {noun} {names}."
         return Difference("modified", text, "modifies-argument")
     return difference
 
 
 def _compare_result(
-    expected: Value, answer: Answer, rules: ComparisonRules, inputs: Inputs
+    expected: Value, outcome: CallOutcome, rules: ComparisonRules, inputs: Inputs
 ) -> Difference | None:
     """Compare what the exercise's rules name: the result, modified arguments or printed text."""
     if rules.compare:
-        return _compare_with_course_function(expected, answer, rules, inputs)
+        return _compare_with_course_function(expected, outcome, rules, inputs)
     if rules.call == "in place":
-        return _compare_modified_arguments(expected, answer.value, rules, inputs)
+        return _compare_modified_arguments(expected, outcome.value, rules, inputs)
     if rules.returns == "printed":
-        expected_lines, lines = _strip_lines(str(expected)), _strip_lines(answer.printed)
+        expected_lines, lines = _strip_lines(str(expected)), _strip_lines(outcome.printed)
         return value_types.text_difference("What your function prints", expected_lines, lines)
     array_expected = rules.returns == "tensor" and isinstance(expected, np.ndarray)
-    if array_expected and answer.type not in ("tensor", "ndarray"):
-        return value_types.type_difference(expected, answer.value, rules, ResultWording())
-    difference = value_types.find_difference(expected, answer.value, rules)
-    is_rounded_scalar = type(expected) is float and answer.type in ("float32", "float16")
-    if difference and is_rounded_scalar and _is_nearly_equal(expected, answer.value):
+    if array_expected and outcome.type not in ("tensor", "ndarray"):
+        return value_types.type_difference(expected, outcome.value, rules, ResultWording())
+    difference = value_types.find_difference(expected, outcome.value, rules)
+    is_rounded_scalar = type(expected) is float and outcome.type in ("float32", "float16")
+    if difference and is_rounded_scalar and _is_nearly_equal(expected, outcome.value):
         # A scalar result has become a Python number by now. Its dtype is lost, but the name of its
         # type is known.
-        text = difference.observation.replace(";", f", a {answer.type};", 1)
+        text = difference.observation.replace(";", f", a {outcome.type};", 1)
         return Difference("values", text, "lower-precision", nearly_right=True)
     return difference
 
@@ -195,24 +195,24 @@ def _is_nearly_equal(expected: float, value: Value) -> bool:
 
 def _compare_with_expected_error(
     expected: ExpectedError,
-    answer: Answer,
+    outcome: CallOutcome,
     rules: ComparisonRules,
 ) -> Difference | None:
     """Compare a student's result with an expected error: its type, and the text in its message."""
     expected_type = add_article(expected.type)
-    if not answer.error:
-        outcome = f"returned {add_article(answer.type)}"
+    if not outcome.error:
+        behaviour = f"returned {add_article(outcome.type)}"
         if rules.call == "in place":
-            outcome = "finished without an error"
-        elif answer.type == "NoneType":
-            outcome = "returned None"
-        return Difference("type", f"Your function {outcome}; it should raise {expected_type} here.")
-    if answer.raised == "NotImplementedError" and expected.type != "NotImplementedError":
-        return _make_error_difference(answer, Inputs())
-    text = f"Your function raised {answer.error.rstrip('.')}."
-    if not _is_error_subtype(answer.raised, expected.type):
+            behaviour = "finished without an error"
+        elif outcome.type == "NoneType":
+            behaviour = "returned None"
+        return Difference("type", f"Your function {behaviour}; it should raise {expected_type} here.")
+    if outcome.raised == "NotImplementedError" and expected.type != "NotImplementedError":
+        return _make_error_difference(outcome, Inputs())
+    text = f"Your function raised {outcome.error.rstrip('.')}."
+    if not _is_error_subtype(outcome.raised, expected.type):
         return Difference("error", f"{text} Expected {expected_type}.")
-    if expected.part and expected.part not in answer.error:
+    if expected.part and expected.part not in outcome.error:
         return Difference("error", f"{text} Its message should contain {expected.part!r}.")
     return None
 
@@ -250,14 +250,14 @@ def _compare_query_responses(
     return None
 
 
-def _find_unanswered_query(answer: Answer, inputs: Inputs) -> tuple[str, str] | None:
+def _find_unanswered_query(outcome: CallOutcome, inputs: Inputs) -> tuple[str, str] | None:
     """Return the first query that gave no result, as subject and verb of a sentence; or None.
 
     A query is what a test case does with a returned object, such as calling it.
     """
-    if not isinstance(answer.value, tuple) or len(answer.value) >= len(inputs.result_queries):
+    if not isinstance(outcome.value, tuple) or len(outcome.value) >= len(inputs.result_queries):
         return None
-    return describe_query(inputs.result_queries[len(answer.value)], _describe_argument)
+    return describe_query(inputs.result_queries[len(outcome.value)], _describe_argument)
 
 
 def _describe_argument(value: Value) -> str:
@@ -266,25 +266,25 @@ def _describe_argument(value: Value) -> str:
     return value_types.short_repr(value)
 
 
-def _make_error_difference(answer: Answer, inputs: Inputs) -> Difference:
+def _make_error_difference(outcome: CallOutcome, inputs: Inputs) -> Difference:
     """Return the description of an error that the student's function raised where it should not."""
-    if answer.raised == "NotImplementedError":
+    if outcome.raised == "NotImplementedError":
         return Difference("error", NOT_WRITTEN_MESSAGE, "not-written-yet")
-    stop = "" if answer.error.endswith((".", "!", "?")) else "."
-    mistake = classify_error(answer.error)
+    stop = "" if outcome.error.endswith((".", "!", "?")) else "."
+    mistake = classify_error(outcome.error)
     explanation, is_complete = "", False
     if mistake:
-        explanation = explain_error(mistake, answer)
-        is_complete = bool(explanation) and has_complete_explanation(mistake, answer)
-    subject, _ = _find_unanswered_query(answer, inputs) or ("Your function", "")
-    not_callable = re.fullmatch(r"TypeError: '(\w+)' object is not callable", answer.error)
+        explanation = explain_error(mistake, outcome)
+        is_complete = bool(explanation) and has_complete_explanation(mistake, outcome)
+    subject, _ = _find_unanswered_query(outcome, inputs) or ("Your function", "")
+    not_callable = re.fullmatch(r"TypeError: '(\w+)' object is not callable", outcome.error)
     # An error with a line number was raised in the student's code. Otherwise it was raised when the
     # test case called the object that the student's function had returned.
-    if not_callable and not answer.line and subject.startswith("Your result, called"):
+    if not_callable and not outcome.line and subject.startswith("Your result, called"):
         call = subject.removeprefix("Your result, ").removesuffix(",")
         text = f"Your function returned {add_article(not_callable[1])}; "
         return Difference("type", f"{text}expected something that can be {call}.")
-    text = f"{subject} raised {answer.error}{stop}"
+    text = f"{subject} raised {outcome.error}{stop}"
     return Difference("error", text, mistake, means=explanation, needs_hint=not is_complete)
 
 
@@ -333,15 +333,15 @@ def _describe_position(key: int | str, inputs: Inputs) -> str:
 
 
 def _compare_with_course_function(
-    expected: Value, answer: Answer, rules: ComparisonRules, inputs: Inputs
+    expected: Value, outcome: CallOutcome, rules: ComparisonRules, inputs: Inputs
 ) -> Difference | None:
     """Compare a result by the function that the course's author wrote for it (`rules.compare`).
 
     That function returns a sentence about the difference, or None.
     """
-    value: Value = answer.value
+    value: Value = outcome.value
     if rules.returns == "printed":
-        value = answer.printed
+        value = outcome.printed
     comparer = value_types.import_function(rules.compare)
     try:
         arguments: tuple = (
@@ -373,13 +373,13 @@ def _takes_inputs(comparer: Callable) -> bool:
 
 
 def _difference_for_unsupported_result(
-    expected: Value, answer: Answer, rules: ComparisonRules, inputs: Inputs
+    expected: Value, outcome: CallOutcome, rules: ComparisonRules, inputs: Inputs
 ) -> Difference:
     """Return a description of a result that cannot be compared, because its type is unsupported."""
-    type_name = add_article(answer.type)
-    query = _find_unanswered_query(answer, inputs)
+    type_name = add_article(outcome.type)
+    query = _find_unanswered_query(outcome, inputs)
     if query:
-        expectation = _describe_expectation(expected[len(answer.value)])
+        expectation = _describe_expectation(expected[len(outcome.value)])
         text = f"{' '.join(query)} {type_name}, which cannot be compared. {expectation}"
         return Difference("type", text)
     if rules.call == "in place":
@@ -387,11 +387,11 @@ def _difference_for_unsupported_result(
         return Difference("type", f"{text}, which cannot be compared.")
     if rules.call == "figure":
         return Difference("type", f"Your figure holds {type_name}, which cannot be compared.")
-    if answer.type.startswith("ndarray of object"):
+    if outcome.type.startswith("ndarray of object"):
         text = "Your array holds Python objects (its dtype is object) instead of numbers."
         return Difference("dtype", text, "array-of-objects")
-    if answer.type.startswith("ndarray of complex"):
-        text = f"Your array holds complex numbers ({answer.type.split()[-1]})."
+    if outcome.type.startswith("ndarray of complex"):
+        text = f"Your array holds complex numbers ({outcome.type.split()[-1]})."
         return Difference("dtype", f"{text} {_describe_expectation(expected)}", "complex-numbers")
     text = f"Your function returned {type_name}, which cannot be compared."
     return Difference("type", f"{text} {_describe_expectation(expected)}")

@@ -19,7 +19,7 @@ from autograder.judging.library_equivalents import (
     describe_library,
     find_equivalent,
 )
-from autograder.values.case_records import Answer
+from autograder.values.case_records import CallOutcome
 from autograder.values.wording import add_article
 
 # Patterns in the error messages of Python, NumPy and Keras's three backends, each with the mistake
@@ -189,28 +189,28 @@ _ERROR_EXPLANATIONS = (
 )  # fmt: skip
 
 
-def explain_error(mistake: str, answer: Answer) -> str:
+def explain_error(mistake: str, outcome: CallOutcome) -> str:
     """Explain an error with the sizes and names in its message, and with the line that raised it.
 
     Return "" if the general text of `MISTAKES` is to be used.
     """
     explain = _EXPLAINERS.get(mistake)
     if explain:
-        text = explain(answer)
+        text = explain(outcome)
         if text:
             return text
     for name, pattern, explanation in _ERROR_EXPLANATIONS:
         if name != mistake:
             continue
-        match = re.search(pattern, answer.error)
+        match = re.search(pattern, outcome.error)
         if match:
             return explanation.format(*map(_format_shape, match.groups()))
     return ""
 
 
-def has_complete_explanation(mistake: str, answer: Answer) -> bool:
+def has_complete_explanation(mistake: str, outcome: CallOutcome) -> bool:
     """Return True if an error's explanation names the right code, so that no hint is needed."""
-    error = answer.error
+    error = outcome.error
     if mistake == "attribute-that-is-not-there":
         name = re.search(r"has no attribute '(\w+)'", error)
         is_container = re.search(
@@ -222,9 +222,9 @@ def has_complete_explanation(mistake: str, answer: Answer) -> bool:
         return bool(name and (name[1] in sys.stdlib_module_names or describe_library(name[1])))
     if mistake == "call-that-does-not-fit":
         keyword = re.search(r"keyword argument '(\w+)'", error)
-        return bool(keyword and keyword[1] in KEYWORD_EQUIVALENTS) or ".view(" in answer.line
+        return bool(keyword and keyword[1] in KEYWORD_EQUIVALENTS) or ".view(" in outcome.line
     if mistake == "axes-that-do-not-match":
-        return bool(_explain_axes(answer))
+        return bool(_explain_axes(outcome))
     return mistake == "array-for-a-single-number" and "only integer scalar arrays" in error
 
 
@@ -235,15 +235,15 @@ def _format_shape(text: str) -> str:
     return text.replace(",", ", ").replace(", )", ",)").replace("  ", " ")
 
 
-def _get_line(answer: Answer) -> str:
+def _get_line(outcome: CallOutcome) -> str:
     """Return the line of the student's code that raised the error, without the line's number."""
-    return answer.line.partition(": ")[2]
+    return outcome.line.partition(": ")[2]
 
 
-def _explain_endless_recursion(answer: Answer) -> str:
-    if not re.search(rf"\b{re.escape(answer.within)}\(", answer.line):
+def _explain_endless_recursion(outcome: CallOutcome) -> str:
+    if not re.search(rf"\b{re.escape(outcome.within)}\(", outcome.line):
         return ""
-    return f"`{answer.within}` calls itself on this line, again and again, and nothing ends it."
+    return f"`{outcome.within}` calls itself on this line, again and again, and nothing ends it."
 
 
 def _name_type(name: str) -> str:
@@ -268,8 +268,8 @@ _FUNCTION_TYPES = (
 )
 
 
-def _explain_own_assert(answer: Answer) -> str:
-    if "==" not in answer.line or re.search(r"shape|len\(|ndim|dtype", answer.line):
+def _explain_own_assert(outcome: CallOutcome) -> str:
+    if "==" not in outcome.line or re.search(r"shape|len\(|ndim|dtype", outcome.line):
         return ""
     return (
         "An `assert` of your own failed. Numbers with a fraction are rounded, so `==` between two of "
@@ -281,10 +281,10 @@ def _explain_own_assert(answer: Answer) -> str:
 _PLAIN_ATTRIBUTES = ("T", "mT", "shape", "ndim", "size", "dtype", "real", "imag", "nbytes")
 
 
-def _explain_call_of_a_value(answer: Answer) -> str:
+def _explain_call_of_a_value(outcome: CallOutcome) -> str:
     """Explain "… object is not callable" by the call on the line, such as `x.shape(0)`."""
-    code = _get_line(answer)
-    match = re.search(r"'([\w.]+)' object is not callable", answer.error)
+    code = _get_line(outcome)
+    match = re.search(r"'([\w.]+)' object is not callable", outcome.error)
     called_type = match[1] if match else "value"
     attribute = re.search(rf"\.({'|'.join(_PLAIN_ATTRIBUTES)})\s*\(", code)
     if attribute and attribute[1] == "shape":
@@ -311,30 +311,30 @@ def _explain_call_of_a_value(answer: Answer) -> str:
     )
 
 
-def _explain_square_brackets(answer: Answer) -> str:
-    name = re.search(r"\b((?:np|ops|math)\.[\w.]+|[A-Za-z_]\w*(?:\.\w+)*)\s*\[", _get_line(answer))
-    subject = f"`{name[1]}`" if name and _get_line(answer).count("[") == 1 else "Something on this line"
+def _explain_square_brackets(outcome: CallOutcome) -> str:
+    name = re.search(r"\b((?:np|ops|math)\.[\w.]+|[A-Za-z_]\w*(?:\.\w+)*)\s*\[", _get_line(outcome))
+    subject = f"`{name[1]}`" if name and _get_line(outcome).count("[") == 1 else "Something on this line"
     return f"{subject} is a function. A function is called with round brackets, `f(x)`; `f[x]` is an index."
 
 
-def _explain_unpacking(answer: Answer) -> str:
+def _explain_unpacking(outcome: CallOutcome) -> str:
     """Explain an error in code such as `n, d = x.shape`: the array has more, or fewer, axes."""
-    code = _get_line(answer)
+    code = _get_line(outcome)
     names = code.partition("=")[0].split(",")
     if not re.search(r"\.shape\s*$", code) or len(names) < 2:
         return ""
-    comparison = "more" if "too many" in answer.error else "fewer"
+    comparison = "more" if "too many" in outcome.error else "fewer"
     return (
         f"The array has {comparison} axes than the {len(names)} names on the left of `=`. `*rest, n = x.shape` "
         "or `x.shape[-1]` works for any number of axes."
     )
 
 
-def _explain_variable_without_value(answer: Answer) -> str:
-    match = re.search(r"variable '(\w+)'", answer.error)
+def _explain_variable_without_value(outcome: CallOutcome) -> str:
+    match = re.search(r"variable '(\w+)'", outcome.error)
     if not match:
         return ""
-    name, code = match[1], _get_line(answer)
+    name, code = match[1], _get_line(outcome)
     if re.search(rf"\b{name}\s*(?:[-+*/@]|//|\*\*)=", code):
         return (
             f"The line changes `{name}`, but the function has given it no value before. "
@@ -351,8 +351,8 @@ def _explain_variable_without_value(answer: Answer) -> str:
     )
 
 
-def _explain_undefined_name(answer: Answer) -> str:
-    match = re.search(r"name '(\w+)' is not defined", answer.error)
+def _explain_undefined_name(outcome: CallOutcome) -> str:
+    match = re.search(r"name '(\w+)' is not defined", outcome.error)
     if not match:
         return ""
     name = match[1]
@@ -360,7 +360,7 @@ def _explain_undefined_name(answer: Answer) -> str:
         return f"`{name}` is one of Python's modules. Write `import {name}` before you use it."
     library = describe_library(name)
     if library:
-        attribute = re.search(rf"\b{name}(?:\.\w+)*\.(\w+)", _get_line(answer))
+        attribute = re.search(rf"\b{name}(?:\.\w+)*\.(\w+)", _get_line(outcome))
         equivalent = describe_equivalent(attribute[1] if attribute else name)
         if attribute and not equivalent and hasattr(np, attribute[1]):
             equivalent = f"In NumPy: `np.{attribute[1]}`."
@@ -370,13 +370,13 @@ def _explain_undefined_name(answer: Answer) -> str:
     return f"Nothing is called `{name}` when the line runs."
 
 
-def _explain_attribute(answer: Answer) -> str:
+def _explain_attribute(outcome: CallOutcome) -> str:
     """Explain an AttributeError: what kind of object lacks the name, and what NumPy calls it."""
-    match = re.search(r"(module )?'([\w.]+)'(?: object)? has no attribute '(\w+)'", answer.error)
+    match = re.search(r"(module )?'([\w.]+)'(?: object)? has no attribute '(\w+)'", outcome.error)
     if not match:
         # The second pattern is for names that NumPy 2 removed, such as "`np.product` was removed in
         # the NumPy 2.0 release. …".
-        match = re.search(r"(`np\.)(\w+)()` was removed", answer.error)
+        match = re.search(r"(`np\.)(\w+)()` was removed", outcome.error)
         if match:
             return f"NumPy has no `{match[2]}` any more. {describe_equivalent(match[2])}".strip()
         return ""
@@ -407,46 +407,46 @@ def _explain_attribute(answer: Answer) -> str:
     return f"{owner_words[0].upper()}{owner_words[1:]} has no `.{name}`. {describe_equivalent(name)}".strip()
 
 
-def _explain_keyword(answer: Answer) -> str:
+def _explain_keyword(outcome: CallOutcome) -> str:
     """Explain wrong arguments in a call: a keyword of PyTorch, say, or too many arguments."""
-    code = _get_line(answer)
-    match = re.search(r"(?:unexpected keyword argument|got an unexpected) '(\w+)'", answer.error)
-    match = match or re.search(r"'(\w+)' is an invalid keyword argument", answer.error)
+    code = _get_line(outcome)
+    match = re.search(r"(?:unexpected keyword argument|got an unexpected) '(\w+)'", outcome.error)
+    match = match or re.search(r"'(\w+)' is an invalid keyword argument", outcome.error)
     if match and match[1] in KEYWORD_EQUIVALENTS:
         numpy_keyword = KEYWORD_EQUIVALENTS[match[1]]
         return f"The keyword `{match[1]}` is PyTorch's or another library's. {numpy_keyword}"
     if match:
-        function = re.match(r"TypeError: ([\w.]+)\(\)", answer.error)
+        function = re.match(r"TypeError: ([\w.]+)\(\)", outcome.error)
         owner = "The function"
         if function and not function[1].startswith("_"):
             owner = f"`{function[1].split('.')[-1]}`"
         return f"{owner} has no argument called `{match[1]}`."
     if re.search(r"\.view\(", code):
         return "`view` with sizes is PyTorch's. In NumPy: `x.reshape(...)`."
-    if "either both or neither" in answer.error:
+    if "either both or neither" in outcome.error:
         return "`np.where` needs three arguments: the condition, the value where it is true, and the other value."
     missing = re.search(
-        r"(\w+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.*)", answer.error
+        r"(\w+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.*)", outcome.error
     )
     if missing:
         names = re.findall(r"'(\w+)'", missing[2])
         return f"The call of `{missing[1]}` leaves out {join_words([f'`{name}`' for name in names])}."
     counts = re.search(r"(\w+)\(\) takes ((?:from \d+ to )?\d+) positional arguments? but (\d+) (?:was|were)",
-                       answer.error)  # fmt: skip
+                       outcome.error)  # fmt: skip
     if counts:
         function_name = counts[1].lstrip("_")
         text = f"`{function_name}` takes {counts[2]} arguments, and this call gives it {counts[3]}."
         if function_name in ("reshape", "zeros", "ones", "transpose", "broadcast_to"):
             text += " Several sizes or axes are one tuple, with brackets of its own."
         return text
-    double = re.search(r"(\w+)\(\) got multiple values for argument '(\w+)'", answer.error)
+    double = re.search(r"(\w+)\(\) got multiple values for argument '(\w+)'", outcome.error)
     if double:
         return f"The call gives `{double[1].lstrip('_')}` two values for its argument `{double[2]}`: by place and by name."
     return ""
 
 
-def _explain_axes(answer: Answer) -> str:
-    if re.search(r"\btranspose\([^()]*-?\d\s*,\s*-?\d\s*\)", _get_line(answer)):
+def _explain_axes(outcome: CallOutcome) -> str:
+    if re.search(r"\btranspose\([^()]*-?\d\s*,\s*-?\d\s*\)", _get_line(outcome)):
         return (
             "NumPy's `transpose` takes the order of all axes, such as `x.transpose(0, 2, 1)`. PyTorch's takes the "
             "two axes to exchange; in NumPy that is `np.swapaxes(x, 1, 2)`."
@@ -454,27 +454,27 @@ def _explain_axes(answer: Answer) -> str:
     return ""
 
 
-def _explain_single_number(answer: Answer) -> str:
+def _explain_single_number(outcome: CallOutcome) -> str:
     """Explain the error that an array, tuple or list stands where one number is expected."""
-    join = re.search(r"np\.(concatenate|concat|stack|vstack|hstack|column_stack)\(", _get_line(answer))
-    if join and "only integer scalar arrays" in answer.error:
+    join = re.search(r"np\.(concatenate|concat|stack|vstack|hstack|column_stack)\(", _get_line(outcome))
+    if join and "only integer scalar arrays" in outcome.error:
         return f"`np.{join[1]}` takes its arrays as one list: `np.{join[1]}([x, y])`, with square brackets."
-    match = re.search(r"'(tuple|list)' object cannot be interpreted", answer.error)
+    match = re.search(r"'(tuple|list)' object cannot be interpreted", outcome.error)
     if match:
         return f"A {match[1]} stands where one whole number is expected."
-    if "only integer scalar arrays" in answer.error:
+    if "only integer scalar arrays" in outcome.error:
         return "An array stands where one whole number is expected, such as in `range` or in a list's index."
     return ""
 
 
-def _explain_dtype(answer: Answer) -> str:
-    if re.search(r"\.view\(", _get_line(answer)):
+def _explain_dtype(outcome: CallOutcome) -> str:
+    if re.search(r"\.view\(", _get_line(outcome)):
         return "`view` with sizes is PyTorch's; NumPy's takes a dtype. In NumPy: `x.reshape(...)`."
     return ""
 
 
-def _explain_operator(answer: Answer) -> str:
-    match = re.search(r"for (\S+?):? '([\w.]+)' and '([\w.]+)'", answer.error)
+def _explain_operator(outcome: CallOutcome) -> str:
+    match = re.search(r"for (\S+?):? '([\w.]+)' and '([\w.]+)'", outcome.error)
     if not match:
         return ""
     sign, left, right = match.groups()
@@ -483,7 +483,7 @@ def _explain_operator(answer: Answer) -> str:
     return f"`{sign}` does not work between {_name_type(left)} and {_name_type(right)}."
 
 
-_EXPLAINERS: dict[str, Callable[[Answer], str]] = {
+_EXPLAINERS: dict[str, Callable[[CallOutcome], str]] = {
     "calls-itself": _explain_endless_recursion,
     "own-assert": _explain_own_assert,
     "not-a-function": _explain_call_of_a_value,

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from autograder.core.errors import join_words
-from autograder.judging.compare import JudgedCase, same_answer
+from autograder.judging.compare import JudgedCase, same_outcome
 from autograder.values.case_records import (
-    Answer,
+    CallOutcome,
     ComparisonRules,
     DeferredCall,
-    Question,
+    TestCase,
     Value,
     find_memory_layout,
 )
@@ -32,7 +32,7 @@ def describe_failing_cases(cases: Sequence[JudgedCase]) -> str:
     failing: list[list[str]] = []
     passing: list[list[str]] = []
     for case in cases:
-        features = list_features(case.question)
+        features = list_features(case.test_case)
         if case.is_right:
             passing.append(features)
         else:
@@ -78,15 +78,15 @@ def _find_features_shared_in_group(
     return shared_features
 
 
-def list_features(question: Question) -> list[str]:
+def list_features(test_case: TestCase) -> list[str]:
     """List the features of a test case, such as `axis=0` or "arrays with 3 axes".
 
     The most specific features come first.
     """
-    inputs = question.inputs
+    inputs = test_case.inputs
     features = []
-    if question.edge is not None:
-        features.append(_describe_edge_case(*question.edge))
+    if test_case.edge is not None:
+        features.append(_describe_edge_case(*test_case.edge))
     for name, value in inputs.kwargs.items():
         # Skip the argument that holds the exercise's test function: its name is no Python
         # identifier.
@@ -470,8 +470,8 @@ def describe_parts_right_in_all_cases(pairs: Sequence[tuple[Value, Value]], rule
             return ""
     right = []
     for i in range(length):
-        parts = [(Answer(expected[i]), Answer(value[i])) for expected, value in pairs]
-        if all(same_answer(expected, value, rules) for expected, value in parts):
+        parts = [(CallOutcome(expected[i]), CallOutcome(value[i])) for expected, value in pairs]
+        if all(same_outcome(expected, value, rules) for expected, value in parts):
             right.append(format_ordinal(i + 1))
     if not right:
         return ""

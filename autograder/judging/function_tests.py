@@ -83,10 +83,10 @@ def call_in_test(function: Any, /, *args: Value, **kwargs: Value) -> Any:
     variables: dict[str, Any] = {}
     namespace = _find_namespace(function)
     if names:
-        answers = dict(function())
-        variables = {name: answers.pop(name) for name in names}
+        outcomes = dict(function())
+        variables = {name: outcomes.pop(name) for name in names}
         # These variables are large. So the test finds them in its arguments only.
-        function = partial(dict, answers)
+        function = partial(dict, outcomes)
     test = kwargs[TEST_ARGUMENT]
     events, error = record_test_calls(function, namespace, **kwargs, **variables)
     if error:

@@ -14,9 +14,9 @@ from autograder.core.errors import join_words
 from autograder.core.results import Verdict
 from autograder.judging.compare import (
     JudgedCase,
-    compare_answer,
+    compare_outcome,
     describe_failing_property,
-    same_answer,
+    same_outcome,
     select_failing_cases,
 )
 from autograder.judging.failure_patterns import (
@@ -29,11 +29,11 @@ from autograder.judging.failure_patterns import (
 from autograder.judging.transformations import explain_by_transformation, find_transformation
 from autograder.values.arrays import PRECISION_MISTAKES
 from autograder.values.case_records import (
-    Answer,
+    CallOutcome,
     ComparisonRules,
     ExpectedError,
     Misconception,
-    Question,
+    TestCase,
     Value,
 )
 from autograder.values.structural_mistakes import MISTAKES, Difference
@@ -90,8 +90,8 @@ class Finding:
 
 
 def judge(
-    questions: Sequence[Question],
-    answers: Sequence[Answer],
+    test_cases: Sequence[TestCase],
+    outcomes: Sequence[CallOutcome],
     rules: ComparisonRules,
     misconceptions: Iterable[Misconception],
     exercise: str = "",
@@ -102,7 +102,7 @@ def judge(
 
     Parameters
     ----------
-    questions, answers : sequences of the same length
+    test_cases, outcomes : sequences of the same length
     misconceptions : iterable of Misconception
         The more specific ones first. Of several that explain the answers equally well, the first
         is named.
@@ -114,8 +114,8 @@ def judge(
         Names of the function's arguments, for messages.
     """
     if argument_names:
-        questions = [_name_arguments(question, argument_names) for question in questions]
-    cases = _compare_all_answers(questions, answers, rules, right_count)
+        test_cases = [_name_arguments(test_case, argument_names) for test_case in test_cases]
+    cases = _compare_all_outcomes(test_cases, outcomes, rules, right_count)
     correct = tuple(case.is_right for case in cases)
     failing = select_failing_cases(cases)
     if not failing:
@@ -123,7 +123,7 @@ def judge(
     misconceptions = list(misconceptions)
     match = _find_best_misconception(cases, misconceptions)
     shown_case = _choose_case_to_show(failing, match)
-    difference, answer = shown_case.difference, shown_case.answer
+    difference, outcome = shown_case.difference, shown_case.outcome
     assert difference is not None
     verdict = Verdict.ERROR if shown_case.raises else Verdict.WRONG
     finding = Finding(
@@ -133,17 +133,17 @@ def judge(
         case_index=cases.index(shown_case),
         shown_case=shown_case,
     )
-    is_stub = answer.raised == "NotImplementedError"
-    if is_stub and exercise and answer.within not in ("", exercise):
-        sentence = describe_broken_dependency(answer.within, is_written=False)
+    is_stub = outcome.raised == "NotImplementedError"
+    if is_stub and exercise and outcome.within not in ("", exercise):
+        sentence = describe_broken_dependency(outcome.within, is_written=False)
         difference = replace(difference, observation=sentence, mistake=None)
         shown_case = replace(shown_case, difference=difference)
-        return replace(finding, observation=sentence, shown_case=shown_case, cause=answer.within)
+        return replace(finding, observation=sentence, shown_case=shown_case, cause=outcome.within)
     return _add_best_explanation(finding, cases, misconceptions, match, exercise)
 
 
-def _name_arguments(question: Question, names: Sequence[str]) -> Question:
-    return replace(question, inputs=replace(question.inputs, argument_names=tuple(names)))
+def _name_arguments(test_case: TestCase, names: Sequence[str]) -> TestCase:
+    return replace(test_case, inputs=replace(test_case.inputs, argument_names=tuple(names)))
 
 
 @dataclass(frozen=True)
@@ -166,9 +166,9 @@ class _MisconceptionMatch:
     is_complete: bool
 
 
-def _compare_all_answers(
-    questions: Sequence[Question],
-    answers: Sequence[Answer],
+def _compare_all_outcomes(
+    test_cases: Sequence[TestCase],
+    outcomes: Sequence[CallOutcome],
     rules: ComparisonRules,
     right_count: int,
 ) -> list[JudgedCase]:
@@ -179,15 +179,15 @@ def _compare_all_answers(
     """
     cases: list[JudgedCase] = []
     timeout = None  # after one comparison that took too long, the other cases count as wrong
-    for i, (question, answer) in enumerate(zip(questions, answers, strict=True)):
+    for i, (test_case, outcome) in enumerate(zip(test_cases, outcomes, strict=True)):
         difference = None
         if i >= right_count:
             difference = timeout
             if not timeout:
-                difference = compare_answer(question.expected, answer, rules, question.inputs)
+                difference = compare_outcome(test_case.expected, outcome, rules, test_case.inputs)
             if difference and difference.kind == "time":
                 timeout = difference
-        cases.append(JudgedCase(question, answer, rules, difference))
+        cases.append(JudgedCase(test_case, outcome, rules, difference))
     differences = [case.difference for case in cases if case.difference]
     losses = (d.mistake for d in differences if d.mistake in PRECISION_MISTAKES)
     mistake = next(losses, None)
@@ -230,19 +230,19 @@ def _add_best_explanation(
     """
     shown_case = finding.shown_case
     assert shown_case is not None and shown_case.difference is not None
-    difference, answer = shown_case.difference, shown_case.answer
+    difference, outcome = shown_case.difference, shown_case.outcome
     failing = select_failing_cases(cases)
     explained_count, explainable_count = 0, len(failing)
     if match:
         name = match.misconception.name
         explained_count = len(select_failing_cases(match.cases))
-        explainable_count = sum(name in case.question.mistakes for case in failing)
+        explainable_count = sum(name in case.test_case.mistakes for case in failing)
     same_mistake = 0
     if difference.mistake:
         same_mistake = sum(case.mistake == difference.mistake for case in failing)
     is_error = difference.kind == "error"
-    modified_note = _describe_modified_arguments(answer, difference)
-    inner_note = _describe_error_in_called_function(answer, exercise)
+    modified_note = _describe_modified_arguments(outcome, difference)
+    inner_note = _describe_error_in_called_function(outcome, exercise)
 
     is_partial = explained_count < explainable_count
     if is_partial and same_mistake < len(failing):
@@ -328,23 +328,23 @@ def _join_sentences(*sentences: str | None) -> str:
     return " ".join(filter(None, sentences))
 
 
-def _describe_modified_arguments(answer: Answer, difference: Difference) -> str:
+def _describe_modified_arguments(outcome: CallOutcome, difference: Difference) -> str:
     """Say that the function, besides giving a wrong result, modified an argument; else ""."""
-    if not answer.modified or difference.kind == "modified":
+    if not outcome.modified or difference.kind == "modified":
         return ""
-    names = join_words([f"`{name}`" for name in answer.modified])
-    if len(answer.modified) > 1:
+    names = join_words([f"`{name}`" for name in outcome.modified])
+    if len(outcome.modified) > 1:
         return f"Besides, your function changed its arguments {names}, which belong to the caller."
     return f"Besides, your function changed its argument {names}, which belongs to the caller."
 
 
-def _describe_error_in_called_function(answer: Answer, exercise: str) -> str:
+def _describe_error_in_called_function(outcome: CallOutcome, exercise: str) -> str:
     """Say that the error was raised in another function, which the student's function calls."""
-    in_answer = not exercise or answer.within in ("", exercise)
-    if not answer.error or in_answer or not answer.within.isidentifier():
+    in_answer = not exercise or outcome.within in ("", exercise)
+    if not outcome.error or in_answer or not outcome.within.isidentifier():
         return ""
     return (
-        f"The error occurs inside `{answer.within}`, which your function calls. "
+        f"The error occurs inside `{outcome.within}`, which your function calls. "
         "Do the arguments of that call stand in the right order?"
     )
 
@@ -447,10 +447,10 @@ def _compare_with_misconception(
     failing_count = len(select_failing_cases(cases))
     agreeing, misses = [], 0
     for case, rules in zip(cases, exact_rules):
-        if misconception.name not in case.question.mistakes:
+        if misconception.name not in case.test_case.mistakes:
             continue  # an edge case: answer keys hold no predictions for it
-        prediction = case.question.mistakes[misconception.name]
-        if _predicts_answer(prediction, case, rules):
+        prediction = case.test_case.mistakes[misconception.name]
+        if _predicts_outcome(prediction, case, rules):
             agreeing.append(case)
             continue
         if case.is_right:
@@ -466,7 +466,7 @@ def _compare_with_misconception(
     # If the misconception fails to explain some test cases, it may explain others by chance: those
     # with an error or with a whole number. So do not count these.
     if misses:
-        informative = [case for case in informative if _is_specific(case.answer)]
+        informative = [case for case in informative if _is_specific(case.outcome)]
     score = len(informative)
     if score <= misses:
         return None
@@ -475,19 +475,19 @@ def _compare_with_misconception(
     return _MisconceptionMatch(misconception, agreeing, score, is_complete=not misses)
 
 
-def _predicts_answer(prediction: Answer, case: JudgedCase, exact_rules: ComparisonRules) -> bool:
+def _predicts_outcome(prediction: CallOutcome, case: JudgedCase, exact_rules: ComparisonRules) -> bool:
     """Return True if the result that a misconception predicts equals the student's result."""
     if isinstance(case.expected, ExpectedError) and case.is_right:
         # The student's function raises the expected error. It is enough that code with the
         # misconception raises it as well: the messages may differ.
-        agrees = compare_answer(case.expected, prediction, case.rules, case.inputs) is None
+        agrees = compare_outcome(case.expected, prediction, case.rules, case.inputs) is None
     else:
-        answer, difference = case.answer, case.difference
+        outcome, difference = case.outcome, case.difference
         if difference and difference.kind != "modified" and not prediction.modified:
             # Compare only the results. If the function modified an argument, a separate sentence
             # says so.
-            answer = replace(answer, modified=())
-        agrees = same_answer(prediction, answer, exact_rules, case.inputs.memory)
+            outcome = replace(outcome, modified=())
+        agrees = same_outcome(prediction, outcome, exact_rules, case.inputs.memory)
     return agrees and not _is_prediction_less_precise(prediction.value, case.value, case.expected)
 
 
@@ -501,12 +501,12 @@ def _is_misconception_wrong_in(misconception: Misconception, case: JudgedCase) -
 
     If a misconception is right in a case, it explains nothing there.
     """
-    prediction = case.question.mistakes[misconception.name]
-    difference = compare_answer(case.expected, prediction, case.rules, case.inputs)
+    prediction = case.test_case.mistakes[misconception.name]
+    difference = compare_outcome(case.expected, prediction, case.rules, case.inputs)
     if difference is None or difference.kind != "values":
         return difference is not None
     expected = _cast_expected_to_precision_of(case.expected, case.value)
-    return not same_answer(Answer(expected, case.answer.type), prediction, case.rules)
+    return not same_outcome(CallOutcome(expected, case.outcome.type), prediction, case.rules)
 
 
 def _cast_expected_to_precision_of(expected: Value, value: Value) -> Value:
@@ -524,9 +524,9 @@ def _are_float_arrays(*values: Value) -> bool:
     return all(isinstance(value, np.ndarray) and value.dtype.kind == "f" for value in values)
 
 
-def _is_specific(answer: Answer) -> bool:
+def _is_specific(outcome: CallOutcome) -> bool:
     """Return True if a result hardly equals another by chance: it is no error or integer."""
-    return not answer.error and not isinstance(answer.value, (bool, int))
+    return not outcome.error and not isinstance(outcome.value, (bool, int))
 
 
 def adapt_rules_to_precision(rules: ComparisonRules, expected: Value) -> ComparisonRules:

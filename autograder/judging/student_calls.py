@@ -21,7 +21,7 @@ import numpy as np
 
 from autograder.core.errors import truncate
 from autograder.values import value_types
-from autograder.values.case_records import Answer, Inputs, Value
+from autograder.values.case_records import CallOutcome, Inputs, Value
 from autograder.values.objects import evaluate_query
 from autograder.values.plots import capture_drawing
 from autograder.values.value_types import MAX_ANSWER_CHARACTERS, SizeBudget, UnsupportedValue
@@ -29,7 +29,7 @@ from autograder.values.value_types import MAX_ANSWER_CHARACTERS, SizeBudget, Uns
 MAX_ERROR_CHARACTERS = 300
 
 
-def call_student_function(function: Any, inputs: Inputs, call: str = "function") -> Answer:
+def call_student_function(function: Any, inputs: Inputs, call: str = "function") -> CallOutcome:
     """Call `function` with copies of a test case's inputs; return the outcome as an `Answer`.
 
     An exception in the function becomes part of the answer. Only an interrupt, such as
@@ -61,7 +61,7 @@ def call_student_function(function: Any, inputs: Inputs, call: str = "function")
                 type_name, value = pack_result(result)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - any exception is part of the answer
         line, function_name = _locate_error_in_student_code(error)
-        return Answer(
+        return CallOutcome(
             responses and tuple(responses.values),
             "error",
             _format_error(error),
@@ -70,7 +70,7 @@ def call_student_function(function: Any, inputs: Inputs, call: str = "function")
             within=function_name,
         )
     modified_names = () if call == "in place" else _modified_names(function, inputs, copies)
-    return Answer(value, type_name, "", modified_names, output.text, peak_bytes=memory.peak_bytes)
+    return CallOutcome(value, type_name, "", modified_names, output.text, peak_bytes=memory.peak_bytes)
 
 
 class CapturedOutput:

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from autograder.core.errors import join_words
-from autograder.judging.compare import JudgedCase, same_answer, select_failing_cases
+from autograder.judging.compare import JudgedCase, same_outcome, select_failing_cases
 from autograder.judging.error_messages import SPECIFIC_FAMILIES
-from autograder.values.case_records import Answer, Inputs, Misconception, Value
+from autograder.values.case_records import CallOutcome, Inputs, Misconception, Value
 from autograder.values.structural_mistakes import MISTAKES
 from autograder.values.tolerance import elements_agree
 from autograder.values.wording import describe_axis, format_ordinal, prefix_place
@@ -90,7 +90,7 @@ def explain_by_transformation(
     if has_queries or rules.view or rules.compare or rules.returns != "array":
         return None
     failing = select_failing_cases(cases)
-    returning_cases = [case for case in failing if not case.answer.error]
+    returning_cases = [case for case in failing if not case.outcome.error]
     if any(case.value is None for case in returning_cases):
         return None
     deviations = {case: _measure_deviation(case) for case in returning_cases}
@@ -117,7 +117,7 @@ def find_transformation(
     pivot = _choose_pivot(failing)
     ordered_cases = [pivot, *(case for case in cases if case is not pivot)]
     for transformation in _candidate_transformations(pivot.expected, pivot.value, pivot.inputs):
-        if all(_turns_expected_into_answer(transformation, case) for case in ordered_cases):
+        if all(_turns_expected_into_outcome(transformation, case) for case in ordered_cases):
             return transformation
     return None
 
@@ -136,16 +136,16 @@ def _find_misconception_combined_with_transformation(
         if not _have_enough_differences(deviations, differing_cases):
             continue
         pivot = _choose_pivot(differing_cases)
-        prediction = pivot.question.mistakes[misconception.name]
+        prediction = pivot.test_case.mistakes[misconception.name]
         if prediction.error or not _have_same_shapes(prediction.value, pivot.expected):
             continue  # the shapes differ, so a match would mean little
         for transformation in _candidate_transformations(prediction.value, pivot.value, pivot.inputs):
             if not transformation.combined_means:
                 continue
-            if not _turns_source_into_answer(transformation, prediction, pivot):
+            if not _turns_source_into_outcome(transformation, prediction, pivot):
                 continue
             if all(
-                _turns_misconception_into_answer_or_error(transformation, misconception.name, case)
+                _turns_misconception_into_outcome_or_error(transformation, misconception.name, case)
                 for case in covered_cases
             ):
                 means = f"There are two mistakes. {misconception.means} {transformation.combined_means}"
@@ -164,7 +164,7 @@ def _find_misconception_combined_with_error(
 
     All other failing cases must raise the same error.
     """
-    raising_cases = [case for case in cases if case.answer.error]
+    raising_cases = [case for case in cases if case.outcome.error]
     errors = {case.mistake for case in raising_cases if case.difference}
     wrong = []
     for case in deviations:
@@ -179,7 +179,7 @@ def _find_misconception_combined_with_error(
     error = errors.pop()
     for misconception in misconceptions:
         covered_cases = _select_predicted_cases(misconception.name, cases)
-        returning_cases = [case for case in covered_cases if not case.answer.error]
+        returning_cases = [case for case in covered_cases if not case.outcome.error]
         explained_cases = [case for case in wrong if case in returning_cases]
         failing = [case for case in covered_cases if case in wrong or case in raising_cases]
         # If the function returns a result only in a few special cases (those with one row, say),
@@ -189,7 +189,7 @@ def _find_misconception_combined_with_error(
         if not _have_enough_differences(deviations, explained_cases):
             continue
         if all(_is_predicted(misconception.name, case) for case in returning_cases):
-            types = join_words(sorted({case.answer.raised for case in raising_cases}), "or")
+            types = join_words(sorted({case.outcome.raised for case in raising_cases}), "or")
             error_means, _ = MISTAKES[error]  # type: ignore[index]
             count = "one case" if len(raising_cases) == 1 else f"{len(raising_cases)} cases"
             means = (
@@ -202,11 +202,11 @@ def _find_misconception_combined_with_error(
 
 def _select_predicted_cases(name: str, cases: Sequence[JudgedCase]) -> list[JudgedCase]:
     """Return the test cases for which it is known what this misconception predicts."""
-    return [case for case in cases if name in case.question.mistakes]
+    return [case for case in cases if name in case.test_case.mistakes]
 
 
 def _is_predicted(name: str, case: JudgedCase) -> bool:
-    return _is_same_result(case.question.mistakes[name], case)
+    return _is_same_result(case.test_case.mistakes[name], case)
 
 
 def _measure_deviation(case: JudgedCase) -> _Deviation:
@@ -263,11 +263,11 @@ def _count_numbers(value: Value) -> int:
     return count
 
 
-def _turns_expected_into_answer(transformation: Transformation, case: JudgedCase) -> bool:
-    return _turns_source_into_answer(transformation, Answer(case.expected), case)
+def _turns_expected_into_outcome(transformation: Transformation, case: JudgedCase) -> bool:
+    return _turns_source_into_outcome(transformation, CallOutcome(case.expected), case)
 
 
-def _turns_source_into_answer(transformation: Transformation, source: Answer, case: JudgedCase) -> bool:
+def _turns_source_into_outcome(transformation: Transformation, source: CallOutcome, case: JudgedCase) -> bool:
     """Return True if the transformation turns a given result into the student's."""
     if source.error or source.value is None or case.value is None:
         return False
@@ -281,7 +281,7 @@ def _turns_source_into_answer(transformation: Transformation, source: Answer, ca
         return _is_same_result(replace(source, value=value), case)
 
 
-def _turns_misconception_into_answer_or_error(
+def _turns_misconception_into_outcome_or_error(
     transformation: Transformation, name: str, case: JudgedCase
 ) -> bool:
     """Return True if the transformation turns a misconception's result into the student's.
@@ -289,16 +289,16 @@ def _turns_misconception_into_answer_or_error(
     It also returns True if the misconception predicts an error and the student's function raises
     the same one.
     """
-    prediction = case.question.mistakes[name]
-    if prediction.error and case.answer.error:
-        return same_answer(prediction, case.answer, case.rules)
-    return _turns_source_into_answer(transformation, prediction, case)
+    prediction = case.test_case.mistakes[name]
+    if prediction.error and case.outcome.error:
+        return same_outcome(prediction, case.outcome, case.rules)
+    return _turns_source_into_outcome(transformation, prediction, case)
 
 
-def _is_same_result(answer: Answer, case: JudgedCase) -> bool:
+def _is_same_result(outcome: CallOutcome, case: JudgedCase) -> bool:
     """Return True if an outcome equals the student's, whatever arguments were modified."""
-    first, second = replace(answer, modified=()), replace(case.answer, modified=())
-    return same_answer(first, second, case.rules)
+    first, second = replace(outcome, modified=()), replace(case.outcome, modified=())
+    return same_outcome(first, second, case.rules)
 
 
 # The tables below list the transformations: simple changes of a result, such as a swap of two axes.

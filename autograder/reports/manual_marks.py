@@ -289,7 +289,7 @@ def write_marking_sheet(question: QuestionAnswers, *, workers: int) -> Path | No
         message = f"There is no answer to {question.name} of {question.lab.name} to mark{blank}."
         raise AutograderError(message)
     question.answers = list(_answers_with_texts(question, workers))
-    groups = list(group_answers(question.answers))
+    groups = list(group_outcomes(question.answers))
     renamed_sheet = _move_away_unsaved_sheet(question)
     write_file(question.sheet, _format_marking_sheet(question, groups))
     write_file(question.page, _render_answers_page(question, groups))
@@ -357,7 +357,7 @@ def read_answer_as_json(course: str, lab: str, name: str, notebook_path: str, wi
 # Functions that find similar answers
 
 
-def group_answers(answers: Sequence[StudentAnswer]) -> Iterator[AnswerGroup]:
+def group_outcomes(answers: Sequence[StudentAnswer]) -> Iterator[AnswerGroup]:
     """Yield groups of similar answers, the largest group first.
 
     Equal answers differ in white space only. An answer is similar to a group if it shares most of

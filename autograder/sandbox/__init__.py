@@ -1,11 +1,11 @@
 """Sandboxes that run students' notebooks and call the functions that the students wrote.
 
 A submission is given to a sandbox as a list of cells. An ordinary cell holds code to run. A test
-cell holds questions, that is, calls of one exercise's function; the answers are its results.
+cell holds the inputs of calls of one exercise's function; the outcomes are its results.
 
 >>> with find_sandbox("auto")() as sandbox:                      # doctest: +SKIP
 ...     sandbox.run([Cell("def double(x): return 2 * x"),
-...                  Cell("", "double", questions=[inputs(np.ones(2))])])[1].answers[0].value
+...                  Cell("", "double", call_inputs=[inputs(np.ones(2))])])[1].outcomes[0].value
 array([2., 2.])
 
 The module `base` runs in the grader's process, and is the same for all sandboxes. The package

@@ -1,6 +1,6 @@
 """Base class of all sandboxes: its methods run in the grader's process, outside of the sandbox.
 
-It sends a submission's cells into the sandbox. Some are test cells, with questions: calls of the
+It sends a submission's cells into the sandbox. Some are test cells, with calls of the
 function that the student wrote. It gets back the outputs of the cells and the results of the calls.
 A student's code may have forged these replies. So their size and form are checked here and in
 `autograder.sandbox.inside`; afterwards they are only compared or shown, never executed.
@@ -30,7 +30,7 @@ from autograder.sandbox.inside import SANDBOX_COURSE, protocol
 from autograder.sandbox.inside.driver import CellReport, CellRun
 from autograder.student import STUDENT_PACKAGES
 from autograder.values import encoding
-from autograder.values.case_records import Answer, Inputs
+from autograder.values.case_records import CallOutcome, Inputs
 from autograder.values.value_types import SingleUseArrays
 
 PRELOAD = ("numpy", "matplotlib.pyplot", "IPython")
@@ -57,8 +57,8 @@ class Cell:
         Code of an ordinary cell.
     exercise : str, optional
         Name of the function to test. If it is given, `source` is not run; instead the student's
-        function of this name is called with each of the `questions`.
-    questions : sequence of Inputs
+        function of this name is called with each of the `call_inputs`.
+    call_inputs : sequence of Inputs
         The arguments of each call.
     call : {"function", "in place", "figure"} or str
         Kind of result, as in `autograder.judging.student_calls.call_student_function`.
@@ -69,7 +69,7 @@ class Cell:
 
     source: str
     exercise: str | None = None
-    questions: Sequence[Inputs] = ()
+    call_inputs: Sequence[Inputs] = ()
     call: str = "function"
     judged_again_without: frozenset[str] = frozenset()
 
@@ -167,7 +167,7 @@ class Sandbox(ABC):
         plan : sequence of dict or None
             The cells as JSON (see `_pack_cell`); None for a cell to be left out.
         arrays : list of ndarray
-            The encoded questions of all cells.
+            The encoded inputs of all calls.
         seconds : float
             Time limit of the whole run.
 
@@ -332,7 +332,7 @@ class Sandbox(ABC):
                     raise protocol.ProtocolError("a report that nobody asked for")
                 previous = index
                 if not order["replay"]:
-                    _store_decoded_answers(run, values, cells[index])
+                    _store_decoded_outcomes(run, values, cells[index])
                     stopped_now = (
                         index in runs
                         and runs[index].status is CellOutcome.OK
@@ -363,15 +363,15 @@ def _pack_cell(cell: Cell, arrays: list[np.ndarray], max_statements: int | None)
     `max_statements` statements are run again, and their outputs are ignored.
     """
     groups, first_array = [], len(arrays)
-    question_groups = _split_questions_by_process(cell.questions) if cell.exercise is not None else []
-    for group in question_groups:
-        question_arrays: list[np.ndarray] = []
-        records = [encoding.pack_inputs(question, question_arrays) for question in group]
+    input_groups = _split_inputs_by_process(cell.call_inputs) if cell.exercise is not None else []
+    for group in input_groups:
+        input_arrays: list[np.ndarray] = []
+        records = [encoding.pack_inputs(inputs, input_arrays) for inputs in group]
         memory = group[0].memory if group else None
-        # Encode the arguments of all calls (the questions) to bytes, which are a part of the
+        # Encode the inputs of all calls to bytes, which are a part of the
         # message. The processes in between pass these bytes on. Only the process that makes the
         # calls decodes them.
-        parts = protocol.split_bytes(encoding.encode({"questions": records}, question_arrays))
+        parts = protocol.split_bytes(encoding.encode({"questions": records}, input_arrays))
         groups.append({"parts": len(parts), "memory": memory})
         arrays += parts
     source = cell.source
@@ -388,63 +388,63 @@ def _pack_cell(cell: Cell, arrays: list[np.ndarray], max_statements: int | None)
     }
 
 
-def _split_questions_by_process(questions: Sequence[Inputs]) -> list[list[Inputs]]:
-    """Split the calls of a student's function (questions) into groups: each gets its own process.
+def _split_inputs_by_process(call_inputs: Sequence[Inputs]) -> list[list[Inputs]]:
+    """Split the inputs of a function's calls into groups: each gets its own process.
 
-    The order stays. A question with a memory limit is a group by itself, so that the memory of its
+    The order stays. A call with a memory limit is a group by itself, so that the memory of its
     answer can be measured.
     """
     groups: list[list[Inputs]] = []
     start_group = True
-    for question in questions:
-        if start_group or question.memory is not None:
+    for inputs in call_inputs:
+        if start_group or inputs.memory is not None:
             groups.append([])
-        groups[-1].append(question)
-        start_group = question.memory is not None
+        groups[-1].append(inputs)
+        start_group = inputs.memory is not None
     return groups or [[]]
 
 
-def _store_decoded_answers(run: CellRun, values: list[np.ndarray], cell: Cell) -> None:
+def _store_decoded_outcomes(run: CellRun, values: list[np.ndarray], cell: Cell) -> None:
     """Decode the results of a test cell's function calls; set `run.answers` and `run.status`."""
     if cell.exercise is not None:
-        groups = _split_questions_by_process(cell.questions)
-        run.answers, (status, reason) = _read_answer_groups(run.answer_groups, values, groups)
+        groups = _split_inputs_by_process(cell.call_inputs)
+        run.outcomes, (status, reason) = _read_outcome_groups(run.outcome_groups, values, groups)
         if run.status is CellOutcome.OK and not run.missing:
             run.status, run.reason = status, reason
             run.forged = reason is protocol.FORGED_MESSAGE
 
 
-def _read_answer_groups(
+def _read_outcome_groups(
     reports: list[Any], arrays: list[np.ndarray], groups: list[list[Inputs]]
-) -> tuple[list[Answer], tuple[CellOutcome, str]]:
-    """Decode the results of all calls of one exercise's function (the answers to its questions).
+) -> tuple[list[CallOutcome], tuple[CellOutcome, str]]:
+    """Decode the results of all calls of one exercise's function (its outcomes).
 
     Return the answers, and the status of the test cell with the reason for it. If a process failed,
     the answers end there.
     """
-    answers: list[Answer] = []
+    outcomes: list[CallOutcome] = []
     budget = [10 * encoding.MAX_ARRAYS, encoding.MAX_PAYLOAD_BYTES]
     for number, group in enumerate(groups):
         if number >= len(reports):
-            return answers, (CellOutcome.CRASH, protocol.describe_exit(None))
+            return outcomes, (CellOutcome.CRASH, protocol.describe_exit(None))
         field_types = {"parts": int, "exit": (int, type(None)), "held": int}
         report = encoding.check_fields(reports[number], field_types)
         parts, arrays = arrays[: report["parts"]], arrays[report["parts"] :]
         if len(parts) != report["parts"]:
             raise protocol.ProtocolError("arrays are missing")
-        group_answers, problem = _decode_answers(protocol.join_parts(parts), len(group), budget)
+        group_outcomes, problem = _decode_outcomes(protocol.join_parts(parts), len(group), budget)
         if problem:
-            answers = [] if problem == protocol.TOO_LARGE_MESSAGE else answers
-            return answers, (CellOutcome.CRASH, problem)
-        answers += group_answers
-        if len(group_answers) < len(group):
-            return answers, (CellOutcome.CRASH, protocol.describe_exit(report["exit"]))
+            outcomes = [] if problem == protocol.TOO_LARGE_MESSAGE else outcomes
+            return outcomes, (CellOutcome.CRASH, problem)
+        outcomes += group_outcomes
+        if len(group_outcomes) < len(group):
+            return outcomes, (CellOutcome.CRASH, protocol.describe_exit(report["exit"]))
         if report["held"] > 0:
-            answers[-1] = replace(answers[-1], peak_bytes=report["held"])
-    return answers, (CellOutcome.OK, "")
+            outcomes[-1] = replace(outcomes[-1], peak_bytes=report["held"])
+    return outcomes, (CellOutcome.OK, "")
 
 
-def _decode_answers(data: bytes, max_answers: int, budget: list[int]) -> tuple[list[Answer], str]:
+def _decode_outcomes(data: bytes, max_outcomes: int, budget: list[int]) -> tuple[list[CallOutcome], str]:
     """Decode the results of function calls (answers) that one process of the sandbox wrote.
 
     Parameters
@@ -455,11 +455,11 @@ def _decode_answers(data: bytes, max_answers: int, budget: list[int]) -> tuple[l
 
     Returns
     -------
-    list of Answer, str
+    list of CallOutcome, str
         The answers, and a sentence on what is wrong with the data, or "".
     """
     source = encoding.ByteReader(data)
-    answers: list[Answer] = []
+    outcomes: list[CallOutcome] = []
     while source.remaining:
         start, bytes_before = data[-source.remaining :][:4], source.remaining
         try:
@@ -470,27 +470,27 @@ def _decode_answers(data: bytes, max_answers: int, budget: list[int]) -> tuple[l
             # A process that was killed may have written half a message. Any other malformed
             # message was forged by the student's code.
             is_cut_off = source.hit_end and encoding.MAGIC.startswith(start)
-            if is_cut_off and len(answers) < max_answers:
-                return answers, ""
-            return answers, protocol.FORGED_MESSAGE
+            if is_cut_off and len(outcomes) < max_outcomes:
+                return outcomes, ""
+            return outcomes, protocol.FORGED_MESSAGE
         try:
             fields = encoding.check_fields(header, {"first": int, "answers": list})
             single_use_arrays = SingleUseArrays(arrays)
-            frame_answers = []
-            for answer in fields["answers"]:
-                frame_answers.append(encoding.unpack_answer(answer, single_use_arrays))
+            frame_outcomes = []
+            for outcome in fields["answers"]:
+                frame_outcomes.append(encoding.unpack_outcome(outcome, single_use_arrays))
         except protocol.ProtocolError:
-            return answers, protocol.FORGED_MESSAGE
-        is_out_of_order = fields["first"] != len(answers)
-        if not frame_answers or is_out_of_order or len(answers) + len(frame_answers) > max_answers:
-            return answers, protocol.FORGED_MESSAGE
-        answers += frame_answers
+            return outcomes, protocol.FORGED_MESSAGE
+        is_out_of_order = fields["first"] != len(outcomes)
+        if not frame_outcomes or is_out_of_order or len(outcomes) + len(frame_outcomes) > max_outcomes:
+            return outcomes, protocol.FORGED_MESSAGE
+        outcomes += frame_outcomes
         budget[0] -= len(arrays)
         size = sum(array.nbytes for array in arrays)
         budget[1] -= size + _JSON_MEMORY_FACTOR * (bytes_before - source.remaining - size)
         if min(budget) < 0:
-            return answers, protocol.TOO_LARGE_MESSAGE
-    return answers, ""
+            return outcomes, protocol.TOO_LARGE_MESSAGE
+    return outcomes, ""
 
 
 def _check_library_folders(library: Sequence[Path]) -> tuple[Path, ...]:

@@ -72,7 +72,7 @@ MAX_MEMORY_BYTES = (1 << 32) - WASM_PAGE_BYTES
 CHECK_INTERVAL_SECONDS = 0.02
 # While the Python in WebAssembly decodes the arguments of a call, it may hold several copies of
 # them, up to 4 times their size. This memory does not count as memory of the student's function.
-QUESTION_READ_FACTOR = 4
+INPUT_READ_FACTOR = 4
 # Maximal number of values in the JSON of one message from a submission. Outputs of a cell have a
 # few. Two million values, in 33 MB, took the grader's process to 1.5 GB when it decoded them.
 MAX_EVENT_NODES = 200_000
@@ -299,7 +299,7 @@ class _WasmDriver(driver.SubmissionDriver):
         self._memory_limit: int | None = None
         self._has_spare_memory = self._is_measured = False
         self._memory_before, self._written_before = bytearray(), 0
-        self._peak_bytes, self._next_sample, self._question_bytes = 0, 0.0, 0
+        self._peak_bytes, self._next_sample, self._input_bytes = 0, 0.0, 0
 
     def close(self) -> None:
         """Free the WebAssembly program and its memory."""
@@ -324,8 +324,8 @@ class _WasmDriver(driver.SubmissionDriver):
 
     def send_order(self, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> None:
         """Let the submission execute an order (to run a cell, or to call a function), and wait."""
-        is_question = header["op"] == "ask"
-        self._save_or_restore_memory(header, is_question)
+        is_test_call = header["op"] == "ask"
+        self._save_or_restore_memory(header, is_test_call)
         order = encoding.encode(header, arrays)
         check: Callable[[], None] = self.enforce_time_limits
         if self._memory_limit is not None:
@@ -334,16 +334,16 @@ class _WasmDriver(driver.SubmissionDriver):
             # count as well.
             self._memory_before = self._instance.copy_memory(self._memory_before)
             self._written_before, self._is_measured = self._instance.written_bytes(), True
-            self._question_bytes = QUESTION_READ_FACTOR * len(order)
+            self._input_bytes = INPUT_READ_FACTOR * len(order)
             check = self._check_time_and_sample_memory
         self._instance.set_input(order, self.part_watch.mark_progress)
         self._after_output, exit_code = protocol.ChannelClosed("it says no more"), None
         try:
             self._sandbox.run_watched(self._instance, check, f"{EXECUTOR_NAME}.execute_next()")
         except driver.SubmissionStopped as stop:
-            self._after_output, is_question = stop, False
+            self._after_output, is_test_call = stop, False
         except OutputLimitExceeded:
-            self._after_output, is_question = protocol.ProtocolError("it says too much"), False
+            self._after_output, is_test_call = protocol.ProtocolError("it says too much"), False
         except _AnswerTimeUp:
             pass
         except GuestExit as end:
@@ -354,17 +354,17 @@ class _WasmDriver(driver.SubmissionDriver):
         self._output = encoding.ByteReader(self._instance.take_output())
         # If the submission ended during a call of the student's function, report that in the same
         # form as `ForkedExecutor`, which runs the function in a forked process.
-        if is_question and self._instance.has_ended:
+        if is_test_call and self._instance.has_ended:
             self._after_output = {"op": "asked", "missing": False, "exit": exit_code}, []
 
-    def _save_or_restore_memory(self, header: dict[str, Any], is_question: bool) -> None:
+    def _save_or_restore_memory(self, header: dict[str, Any], is_test_call: bool) -> None:
         """Save the memory before a student's function is called, or restore it for the next.
 
         So a call of the student's function has no effect on later calls and cells.
         """
         if self._image is not None:
             self._instance = self._sandbox.restore_instance(self._image, self._instance)
-        if not is_question:
+        if not is_test_call:
             self._image, self._has_spare_memory = None, False
             return
         needs_spare_memory = self._memory_limit is not None and not self._has_spare_memory
@@ -430,7 +430,7 @@ class _WasmDriver(driver.SubmissionDriver):
         peak = max(self._peak_bytes, self._instance.count_changed_bytes(self._memory_before))
         peak += self._instance.size() - len(self._memory_before)
         peak += self._instance.written_bytes() - self._written_before
-        peak -= self._question_bytes
+        peak -= self._input_bytes
         return peak if peak > self._memory_limit + driver.UNCOUNTED_BYTES else 0
 
 

@@ -27,21 +27,21 @@ from autograder.core.errors import AutograderError
 from autograder.diagnosis.argument_probe import find_unused_arrays
 from autograder.judging.judge import adapt_rules_to_precision
 from autograder.values.case_records import (
-    Answer,
+    CallOutcome,
     ComparisonRules,
     Misconception,
-    MistakeAnswers,
-    Question,
+    PredictedOutcomes,
+    TestCase,
     Tolerance,
 )
 from autograder.values.encoding import (
-    ANSWER_DEFAULTS,
+    OUTCOME_DEFAULTS,
     decode,
     encode,
-    pack_answer,
     pack_inputs,
-    unpack_answer,
+    pack_outcome,
     unpack_inputs,
+    unpack_outcome,
 )
 from autograder.values.tolerance import arrays_agree
 from autograder.values.value_types import pack_value, unpack_value
@@ -107,7 +107,7 @@ class ExerciseKey:
     builds_on: tuple[str, ...]
     rules: ComparisonRules
     misconceptions: list[Misconception]
-    questions: list[Question]
+    test_cases: list[TestCase]
     # Names of array arguments on which the correct result does not depend.
     unused_arrays: tuple[str, ...] = ()
 
@@ -189,7 +189,7 @@ def load_exercise_key(name: str) -> ExerciseKey:
 @cache
 def _read_exercise_key(path: Path, name: str) -> ExerciseKey:
     try:
-        header, questions = decode_key(path.read_bytes())
+        header, test_cases = decode_key(path.read_bytes())
         rules = ComparisonRules(**header["rules"])
     except (OSError, ValueError, KeyError, TypeError, zlib.error) as error:
         raise AnswerKeyError.unreadable(path, error) from None
@@ -200,41 +200,41 @@ def _read_exercise_key(path: Path, name: str) -> ExerciseKey:
         builds_on=tuple(header["builds_on"]),
         rules=rules,
         misconceptions=[Misconception(**entry) for entry in header["misconceptions"]],
-        questions=questions,
+        test_cases=test_cases,
         unused_arrays=tuple(header.get("idle", ())),
     )
 
 
-def decode_key(data: bytes) -> tuple[dict, list[Question]]:
+def decode_key(data: bytes) -> tuple[dict, list[TestCase]]:
     """Decode an answer key; return its header (such as the comparison rules) and its test cases."""
     header, arrays = decode(zlib.decompress(data))
-    questions = [_unpack_question(case, arrays) for case in header.pop("cases")]
-    return header, questions
+    test_cases = [_unpack_test_case(case, arrays) for case in header.pop("cases")]
+    return header, test_cases
 
 
-def _unpack_question(case: Mapping[str, Any], arrays: list[np.ndarray]) -> Question:
+def _unpack_test_case(case: Mapping[str, Any], arrays: list[np.ndarray]) -> TestCase:
     unpack_mistake = partial(_unpack_mistake, case["mistakes"], arrays, case["inputs"]["memory"])
     edge = None
     if case["edge"] is not None:
         name, value = case["edge"]
         edge = (name, unpack_value(value, arrays))
-    return Question(
+    return TestCase(
         case["label"],
         unpack_inputs(case["inputs"], arrays),
         unpack_value(case["expected"], arrays),
-        MistakeAnswers(case["mistakes"], unpack_mistake),
+        PredictedOutcomes(case["mistakes"], unpack_mistake),
         edge,
     )
 
 
 def _unpack_mistake(
     entries: Mapping[str, dict], arrays: list[np.ndarray], max_bytes: int | None, name: str
-) -> Answer:
+) -> CallOutcome:
     """Decode the result that code with a misconception gives for one test case."""
     entry = dict(entries[name])
     exceeds_memory = entry.pop("too_much", False)
     peak_bytes = (max_bytes or 0) + 1 if exceeds_memory else 0
-    return replace(unpack_answer(entry, arrays), peak_bytes=peak_bytes)
+    return replace(unpack_outcome(entry, arrays), peak_bytes=peak_bytes)
 
 
 def encode_lab_index(
@@ -266,9 +266,9 @@ def encode_lab_index(
 def encode_key(exercise: Any) -> bytes:
     """Return the content of the answer key of an exercise (an `autograder.authoring.Exercise`)."""
     arrays: list[np.ndarray] = []
-    questions = exercise.questions()
+    test_cases = exercise.test_cases()
     rules = exercise.rules
-    cases = [_pack_question(question, rules, arrays) for question in questions]
+    cases = [_pack_test_case(test_case, rules, arrays) for test_case in test_cases]
     misconceptions = []
     for misconception in exercise.misconceptions:
         misconceptions.append(
@@ -286,50 +286,50 @@ def encode_key(exercise: Any) -> bytes:
         "misconceptions": misconceptions,
         "cases": cases,
     }
-    ordinary_questions = [question for question in questions if not question.edge]
-    unused_arrays = find_unused_arrays(exercise.reference, ordinary_questions, rules)
+    ordinary_cases = [test_case for test_case in test_cases if not test_case.edge]
+    unused_arrays = find_unused_arrays(exercise.reference, ordinary_cases, rules)
     if unused_arrays:
         header["idle"] = unused_arrays
     return zlib.compress(encode(header, arrays), 9)
 
 
-def _pack_question(
-    question: Question,
+def _pack_test_case(
+    test_case: TestCase,
     rules: ComparisonRules,
     arrays: list[np.ndarray],
 ) -> dict[str, Any]:
     """Encode a test case as JSON, and append its arrays to `arrays`."""
     mistakes = {}
-    if not question.edge:
-        for name, answer in question.mistakes.items():
-            mistakes[name] = _pack_mistake(answer, question, rules, arrays)
-    edge = _pack_edge(question, arrays)
+    if not test_case.edge:
+        for name, outcome in test_case.mistakes.items():
+            mistakes[name] = _pack_mistake(outcome, test_case, rules, arrays)
+    edge = _pack_edge(test_case, arrays)
     return {
-        "label": question.label,
-        "inputs": pack_inputs(question.inputs, arrays),
-        "expected": pack_value(question.expected, arrays),
+        "label": test_case.label,
+        "inputs": pack_inputs(test_case.inputs, arrays),
+        "expected": pack_value(test_case.expected, arrays),
         "mistakes": mistakes,
         "edge": edge,
     }
 
 
-def _pack_edge(question: Question, arrays: list[np.ndarray]) -> list | None:
-    if not question.edge:
+def _pack_edge(test_case: TestCase, arrays: list[np.ndarray]) -> list | None:
+    if not test_case.edge:
         return None
-    name, value = question.edge
+    name, value = test_case.edge
     return [name, pack_value(value, arrays)]
 
 
 def _pack_mistake(
-    answer: Answer, question: Question, rules: ComparisonRules, arrays: list[np.ndarray]
+    outcome: CallOutcome, test_case: TestCase, rules: ComparisonRules, arrays: list[np.ndarray]
 ) -> dict:
-    packed_answer = {**ANSWER_DEFAULTS, **pack_answer(answer, arrays)}
+    packed_outcome = {**OUTCOME_DEFAULTS, **pack_outcome(outcome, arrays)}
     names = ["type", "error", "modified", "value"]
     if rules.returns == "printed":
         names.append("printed")
-    entry = {name: packed_answer[name] for name in names}
-    max_bytes = question.inputs.memory
-    if max_bytes is not None and answer.peak_bytes > max_bytes:
+    entry = {name: packed_outcome[name] for name in names}
+    max_bytes = test_case.inputs.memory
+    if max_bytes is not None and outcome.peak_bytes > max_bytes:
         entry["too_much"] = True  # the exact size depends on NumPy's version
     return entry
 
@@ -341,23 +341,23 @@ def keys_are_equal(first: bytes, second: bytes) -> bool:
     student's result may differ as much from the expected result.
     """
     try:
-        first_header, first_questions = decode_key(first)
-        second_header, second_questions = decode_key(second)
+        first_header, first_cases = decode_key(first)
+        second_header, second_cases = decode_key(second)
     except (OSError, ValueError, KeyError, TypeError, zlib.error):
         return False
-    if first_header != second_header or len(first_questions) != len(second_questions):
+    if first_header != second_header or len(first_cases) != len(second_cases):
         return False
     rules = ComparisonRules(**first_header["rules"])
     return all(
-        _questions_are_equal(first_question, second_question, rules)
-        for first_question, second_question in zip(first_questions, second_questions)
+        _test_cases_are_equal(first_case, second_case, rules)
+        for first_case, second_case in zip(first_cases, second_cases)
     )
 
 
-def _questions_are_equal(first: Question, second: Question, rules: ComparisonRules) -> bool:
+def _test_cases_are_equal(first: TestCase, second: TestCase, rules: ComparisonRules) -> bool:
     tolerance = adapt_rules_to_precision(rules, first.expected).tolerance
-    first_entry, first_arrays = _pack_question_for_comparison(first)
-    second_entry, second_arrays = _pack_question_for_comparison(second)
+    first_entry, first_arrays = _pack_test_case_for_comparison(first)
+    second_entry, second_arrays = _pack_test_case_for_comparison(second)
     if not _entries_are_equal(first_entry, second_entry, tolerance):
         return False
     return len(first_arrays) == len(second_arrays) and all(
@@ -365,14 +365,14 @@ def _questions_are_equal(first: Question, second: Question, rules: ComparisonRul
     )
 
 
-def _pack_question_for_comparison(question: Question) -> tuple[Any, list[np.ndarray]]:
+def _pack_test_case_for_comparison(test_case: TestCase) -> tuple[Any, list[np.ndarray]]:
     """Return the parts of a test case as JSON, and its arrays, to compare it with another one."""
     arrays: list[np.ndarray] = []
-    mistakes = {name: pack_answer(answer, arrays) for name, answer in question.mistakes.items()}
-    edge = _pack_edge(question, arrays)
-    expected = pack_value(question.expected, arrays)
-    inputs = pack_inputs(question.inputs, arrays)
-    return [question.label, inputs, expected, mistakes, edge], arrays
+    mistakes = {name: pack_outcome(outcome, arrays) for name, outcome in test_case.mistakes.items()}
+    edge = _pack_edge(test_case, arrays)
+    expected = pack_value(test_case.expected, arrays)
+    inputs = pack_inputs(test_case.inputs, arrays)
+    return [test_case.label, inputs, expected, mistakes, edge], arrays
 
 
 def _entries_are_equal(first: Any, second: Any, tolerance: Tolerance) -> bool:

@@ -83,7 +83,7 @@ def check(answer: Any) -> None:
         _passed_checks[key.name] = False
         refusal = import_guard.describe_refusal(forbidden_package, packages)
         raise CheckFailed(f"{key.name}: {refusal}")
-    if not key.questions:
+    if not key.test_cases:
         plan = "All its test cases are hidden. They run when it is graded."
         text = f"{key.name} is defined. {plan}"
         _display_message(text, lambda: _render_paragraph(text))
@@ -335,11 +335,11 @@ def _judge_answer(key: ExerciseKey, answer: Any, misconceptions: Any = ()) -> Fi
     results = []
     call_seconds = answer_key.find_lab(key.name).call_seconds
     with limit_call_time(call_seconds, _get_code(answer).co_filename) as limit:
-        for question in key.questions:
-            limit.begin(question.label)
-            results.append(call_student_function(answer, question.inputs, key.rules.call))
+        for test_case in key.test_cases:
+            limit.begin(test_case.label)
+            results.append(call_student_function(answer, test_case.inputs, key.rules.call))
     names = list_parameter_names(answer) if key.rules.is_function_exercise else ()
-    return judge(key.questions, results, key.rules, misconceptions, key.name, argument_names=names)
+    return judge(key.test_cases, results, key.rules, misconceptions, key.name, argument_names=names)
 
 
 def _add_explanation(key: ExerciseKey, answer: Any, finding: Finding) -> Finding:
@@ -363,11 +363,11 @@ def _add_explanation(key: ExerciseKey, answer: Any, finding: Finding) -> Finding
     if not is_unnamed and not finding.is_partial and not is_unclear_error:
         return finding
     failing, passing = [], []
-    for question, is_right in zip(key.questions, finding.cases_correct, strict=True):
+    for test_case, is_right in zip(key.test_cases, finding.cases_correct, strict=True):
         if is_right:
-            passing.append(question)
+            passing.append(test_case)
         else:
-            failing.append(question)
+            failing.append(test_case)
     dependence = repair = ""
     call_seconds = answer_key.find_lab(key.name).call_seconds
     try:
@@ -417,7 +417,7 @@ def _explain_undefined_name(key: ExerciseKey, finding: Finding) -> str:
     """Explain a function's NameError if a cell or another lab defines the name; else return ""."""
     if not finding.shown_case:
         return ""
-    match = re.search(r"name '(\w+)' is not defined", finding.shown_case.answer.error)
+    match = re.search(r"name '(\w+)' is not defined", finding.shown_case.outcome.error)
     if not match:
         return ""
     name = match[1]
@@ -515,8 +515,8 @@ def _load_key_of_function(answer: Any, namespace: Mapping[str, Any]) -> Exercise
         )
     key = answer_key.load_exercise_key(_identify_exercise(answer, namespace))
     if key.rules.is_function_exercise:
-        for question in key.questions:
-            _require_fitting_signature(answer, key.name, question.inputs)
+        for test_case in key.test_cases:
+            _require_fitting_signature(answer, key.name, test_case.inputs)
     return key
 
 
@@ -590,8 +590,8 @@ def _suggest_next_exercise(name: str) -> str:
 
 
 def _show_success_and_next_exercise(key: ExerciseKey) -> None:
-    labels = [question.label for question in key.questions if not question.edge]
-    edge_count = len(key.questions) - len(labels)
+    labels = [test_case.label for test_case in key.test_cases if not test_case.edge]
+    edge_count = len(key.test_cases) - len(labels)
     edge_text = f" and {format_count(edge_count, 'edge case')}" if edge_count else ""
     points = format_count(key.points, "point")
     summary = f"{key.name}: correct in all {len(labels)} cases{edge_text}. {points}."
@@ -615,12 +615,12 @@ def _print_cases_and_summarise(key: ExerciseKey, finding: Finding) -> str:
 
     Edge cases, such as empty arrays, are printed only if they fail and all ordinary cases pass.
     """
-    cases = list(zip(key.questions, finding.cases_correct, strict=True))
-    ordinary = [is_right for question, is_right in cases if not question.edge]
-    edge = [is_right for question, is_right in cases if question.edge]
-    for question, is_right in cases:
-        if not question.edge or (all(ordinary) and not is_right):
-            print(f"{'✓' if is_right else '✗'} {question.label}")
+    cases = list(zip(key.test_cases, finding.cases_correct, strict=True))
+    ordinary = [is_right for test_case, is_right in cases if not test_case.edge]
+    edge = [is_right for test_case, is_right in cases if test_case.edge]
+    for test_case, is_right in cases:
+        if not test_case.edge or (all(ordinary) and not is_right):
+            print(f"{'✓' if is_right else '✗'} {test_case.label}")
     if not all(ordinary):
         return f"{key.name}: {sum(ordinary)} of {len(ordinary)} cases are right."
     edge_cases = format_count(len(edge), "edge case")

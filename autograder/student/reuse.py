@@ -320,7 +320,7 @@ def _accepts_exercise_inputs(name: str, function: Any) -> bool:
     key = answer_key.load_exercise_key(name)
     if not inspect.isfunction(function) or key.rules.call != "function":
         return False
-    inputs = key.questions[-1].inputs
+    inputs = key.test_cases[-1].inputs
     try:
         inspect.signature(function).bind(*inputs.args, **inputs.kwargs)
     except TypeError:

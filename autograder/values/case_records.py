@@ -12,7 +12,7 @@ each type of value.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -125,7 +125,7 @@ class Misconception:
 
 
 @dataclass(frozen=True)
-class Answer:
+class CallOutcome:
     """Outcome of one call of a student's function: its result or error, and its side effects.
 
     The outcomes of the reference solution and of misconceptions are held in the same way.
@@ -150,7 +150,7 @@ class Answer:
     within : str
         The name of the student's function that holds this line.
     peak_bytes : int
-        Peak memory of the call without its inputs, if the question limits memory; else 0.
+        Peak memory of the call without its inputs, if the test case limits memory; else 0.
     """
 
     value: Value = None
@@ -168,7 +168,7 @@ class Answer:
         return self.error.partition(":")[0]
 
 
-class MistakeAnswers(Mapping[str, Answer]):
+class PredictedOutcomes(Mapping[str, CallOutcome]):
     """Outcomes that misconceptions predict for one test case, each computed when it is looked up.
 
     A right answer of a student is not compared with misconceptions, so nothing is computed for it.
@@ -178,21 +178,21 @@ class MistakeAnswers(Mapping[str, Answer]):
     names : iterable of str
         Names of the misconceptions.
     compute : callable
-        Maps a misconception's name to its answer.
+        Maps a misconception's name to its outcome.
     """
 
-    def __init__(self, names: Iterable[str], compute: Callable[[str], Answer]):
+    def __init__(self, names: Iterable[str], compute: Callable[[str], CallOutcome]):
         self._compute = compute
-        self._answers = dict[str, Answer | None].fromkeys(names)
+        self._answers = dict[str, CallOutcome | None].fromkeys(names)
 
-    def __getitem__(self, name: str) -> Answer:
-        answer = self._answers[name]
-        if answer is None:
-            answer = self._answers[name] = self._compute(name)
-        return answer
+    def __getitem__(self, name: str) -> CallOutcome:
+        outcome = self._answers[name]
+        if outcome is None:
+            outcome = self._answers[name] = self._compute(name)
+        return outcome
 
     def __contains__(self, name: object) -> bool:
-        return name in self._answers  # Mapping's own method would compute the answer
+        return name in self._answers  # Mapping's own method would compute the outcome
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._answers)
@@ -202,7 +202,7 @@ class MistakeAnswers(Mapping[str, Answer]):
 
 
 @dataclass(frozen=True)
-class Question:
+class TestCase:
     """Test case: its inputs, the expected result, and the results that misconceptions predict.
 
     Parameters
@@ -212,18 +212,20 @@ class Question:
     inputs : Inputs
     expected : value
         Result of the reference solution for these inputs.
-    mistakes : mapping of str to Answer
-        The answer that each misconception gives, by the name of the misconception (see
-        `MistakeAnswers`). Empty for edge cases in an answer key.
+    mistakes : mapping of str to CallOutcome
+        The outcome that each misconception predicts, by the name of the misconception (see
+        `PredictedOutcomes`). Empty for edge cases in an answer key.
     edge : tuple of str and value, optional
         Only for an edge case: the name and the value of the argument that makes it one, such as
         ("axis", -1).
     """
 
+    __test__: ClassVar[bool] = False  # pytest takes a class named Test… for tests otherwise
+
     label: str
     inputs: Inputs
     expected: Value
-    mistakes: Mapping[str, Answer]
+    mistakes: Mapping[str, CallOutcome]
     edge: tuple[str, Value] | None = None
 
 

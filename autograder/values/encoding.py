@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from autograder.values import value_types
-from autograder.values.case_records import DTYPES, Answer, Inputs, name_dtype
+from autograder.values.case_records import DTYPES, CallOutcome, Inputs, name_dtype
 from autograder.values.value_types import (
     MAX_ANSWER_CHARACTERS,
     MAX_ANSWER_NUMBERS,
@@ -299,43 +299,43 @@ def unpack_inputs(data: Any, arrays: Sequence[np.ndarray]) -> Inputs:
 _OPTIONAL_TEXTS = ("error", "line", "within")
 _TEXTS = ("type", *_OPTIONAL_TEXTS)
 # Default values for the outcome of a call. A field with its default value is not sent.
-ANSWER_DEFAULTS: dict[str, Any] = {
+OUTCOME_DEFAULTS: dict[str, Any] = {
     **dict.fromkeys((*_OPTIONAL_TEXTS, "printed"), ""),
     "modified": [],
 }
-_ANSWER_TYPES: dict[str, Any] = {
+_OUTCOME_TYPES: dict[str, Any] = {
     **dict.fromkeys((*_TEXTS, "printed"), str),
     "modified": list,
     "value": (dict, type(None)),
 }
 
 
-def pack_answer(answer: Answer, arrays: list[np.ndarray]) -> dict:
+def pack_outcome(outcome: CallOutcome, arrays: list[np.ndarray]) -> dict:
     """Encode the outcome of a call as a JSON object, and append its arrays to `arrays`.
 
     The answer's peak memory is left out, because the process that ran the student's code is not
     trusted to measure it.
 
-    >>> list(pack_answer(Answer(np.ones(2)), [])), pack_answer(Answer(), [])["type"]
+    >>> list(pack_outcome(CallOutcome(np.ones(2)), [])), pack_outcome(CallOutcome(), [])["type"]
     (['type', 'value'], 'ndarray')
     """
-    data: dict[str, Any] = {"type": str(answer.type)[:MAX_TEXT_CHARACTERS], "value": None}
-    if answer.value is not None:
-        data["value"] = value_types.pack_value(answer.value, arrays)
+    data: dict[str, Any] = {"type": str(outcome.type)[:MAX_TEXT_CHARACTERS], "value": None}
+    if outcome.value is not None:
+        data["value"] = value_types.pack_value(outcome.value, arrays)
     for name in _OPTIONAL_TEXTS:
-        text = getattr(answer, name)
+        text = getattr(outcome, name)
         if text:
             data[name] = str(text)[:MAX_TEXT_CHARACTERS]
-    if answer.printed:
-        data["printed"] = answer.printed[:MAX_ANSWER_CHARACTERS]
-    if answer.modified:
-        names = answer.modified[:_MAX_MODIFIED]
+    if outcome.printed:
+        data["printed"] = outcome.printed[:MAX_ANSWER_CHARACTERS]
+    if outcome.modified:
+        names = outcome.modified[:_MAX_MODIFIED]
         data["modified"] = [str(name)[:MAX_TEXT_CHARACTERS] for name in names]
     return data
 
 
-def unpack_answer(data: Any, arrays: Arrays) -> Answer:
-    """Decode a call's outcome that `pack_answer` encoded; raise EncodingError for other data."""
+def unpack_outcome(data: Any, arrays: Arrays) -> CallOutcome:
+    """Decode a call's outcome that `pack_outcome` encoded; raise EncodingError for other data."""
     if not isinstance(data, dict):
         raise EncodingError("expected an answer")
     if isinstance(arrays, SingleUseArrays):
@@ -343,8 +343,8 @@ def unpack_answer(data: Any, arrays: Arrays) -> Answer:
     type_name, value = data.get("type"), data.get("value")
     has_only_value = len(data) == 2 and type(value) is dict  # true of nearly all answers
     if has_only_value and type(type_name) is str and len(type_name) <= MAX_TEXT_CHARACTERS:
-        return Answer(value_types.unpack_value(value, arrays), type_name)
-    fields = check_fields({**ANSWER_DEFAULTS, **data}, _ANSWER_TYPES)
+        return CallOutcome(value_types.unpack_value(value, arrays), type_name)
+    fields = check_fields({**OUTCOME_DEFAULTS, **data}, _OUTCOME_TYPES)
     texts = [*(fields[name] for name in _TEXTS), *fields["modified"]]
     if len(texts) > _MAX_TEXTS:
         raise EncodingError("an answer has too many texts")
@@ -354,7 +354,7 @@ def unpack_answer(data: Any, arrays: Arrays) -> Answer:
         raise EncodingError("an answer prints too much")
     if fields["value"] is not None:
         fields["value"] = value_types.unpack_value(fields["value"], arrays)
-    return Answer(**{**fields, "modified": tuple(fields["modified"])})
+    return CallOutcome(**{**fields, "modified": tuple(fields["modified"])})
 
 
 def check_fields(data: Any, types: dict[str, Any]) -> dict:

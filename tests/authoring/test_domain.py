@@ -15,7 +15,7 @@ from our_course import COURSE
 
 from autograder.authoring.domain import Domain
 from autograder.authoring.lab import read_labs
-from autograder.judging.compare import compare_answer
+from autograder.judging.compare import compare_outcome
 from autograder.judging.student_calls import call_student_function
 from autograder.values.case_records import LAYOUTS, Inputs, copy_with_layout, find_memory_layout
 
@@ -132,13 +132,13 @@ def make_local_mistake(exercise, trait: str) -> Callable:
 @lru_cache(2 + len(HIDDEN_SEEDS))  # the questions of one exercise, for all its traits
 def questions(exercise, seed: int | None):
     # A case with a memory limit is no part of the domain.
-    return [q for q in exercise.questions(seed) if q.inputs.memory is None]
+    return [q for q in exercise.test_cases(seed) if q.inputs.memory is None]
 
 
 def is_caught(exercise, function: Callable, seed: int | None) -> bool:
     cases = questions(exercise, seed)
     answers = (call_student_function(function, question.inputs, exercise.rules.call) for question in cases)
-    return any(compare_answer(q.expected, a, exercise.rules) for q, a in zip(cases, answers))
+    return any(compare_outcome(q.expected, a, exercise.rules) for q, a in zip(cases, answers))
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
@@ -153,7 +153,7 @@ def test_a_local_mistake_is_caught(exercise, record_property):
     record_property("rules", f"{len(traits)} made, {visible} caught by visible cases")
     assert missed_traits == []
     # An exercise on a single number may have no trait.
-    assert traits or not named_arrays(exercise.questions()[0].inputs)
+    assert traits or not named_arrays(exercise.test_cases()[0].inputs)
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)

@@ -21,7 +21,7 @@ SHIFT_MATRIX = "solutions/positions/shift_matrix.py"
 
 def find_unstable(lab):
     exercise = lab.exercises["answer"]
-    return stability.find_processor_dependent_results_here(exercise, exercise.questions())
+    return stability.find_processor_dependent_results_here(exercise, exercise.test_cases())
 
 
 def hilbert(rng):

@@ -287,7 +287,7 @@ def test_a_wrong_answer_gets_the_points_of_its_right_parts():
     cases = [("two", 2, "small"), ("three", 3, "small"), ("ten", 10, "large"), ("zero", 0, "")]
     exercise = make_exercise_with_parts(10, {"small": 2, "large": 5}, *cases)
     exercise.check_parts()
-    questions = exercise.questions()
+    questions = exercise.test_cases()
     for correct, share in (
         ((True, True, True, True), 1.0),
         ((True, True, False, True), 0.5),

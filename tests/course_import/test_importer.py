@@ -18,12 +18,12 @@ from sample_class import perfect, with_answer
 from autograder.authoring.lab import read_labs
 from autograder.core.course import read_course
 from autograder.core.files import write_file
-from autograder.judging.compare import compare_answer
+from autograder.judging.compare import compare_outcome
 from autograder.sandbox.bubblewrap import Bubblewrap
 from autograder.sandbox.choice import explain_unavailability
 from autograder.sandbox.webassembly import WebAssembly
 from autograder.student import answer_key
-from autograder.values.case_records import Answer, ComparisonRules
+from autograder.values.case_records import CallOutcome, ComparisonRules
 from autograder.values.dataframes import table_from_pandas
 from autograder.values.value_types import values_agree
 from course_import import pictures
@@ -155,7 +155,7 @@ def test_functions_variables_and_manually_graded_answers_are_imported_and_build(
     assert not answer_key._read_exercise_key(
         course / "notebooks/tiles-and-paint/answers/answer_paint.key",
         "answer_paint",
-    ).questions
+    ).test_cases
     released = nbformat.read(course / "notebooks/tiles-and-paint/tiles-and-paint.ipynb", 4)
     text = "\n".join(cell.source for cell in released.cells)
     assert "width * height" not in text and "np.ceil" not in text and "side=2" not in text
@@ -510,8 +510,10 @@ def test_a_float_will_do_for_a_whole_number_unless_a_test_asks_for_its_type(cour
     files = {name: (course / f"solutions/whole/{name}.py").read_text("utf-8") for name in names}
     assert ["floats_too=True" in text for text in files.values()] == [True, False, True, False]
     for value, right in ((1, True), (1.0, True), (0, False), (2, False), ("1", False)):
-        assert (compare_answer(True, Answer(value, "int"), ComparisonRules(floats_too=True)) is None) is right
-    assert compare_answer(True, Answer(1, "int"), ComparisonRules())
+        assert (
+            compare_outcome(True, CallOutcome(value, "int"), ComparisonRules(floats_too=True)) is None
+        ) is right
+    assert compare_outcome(True, CallOutcome(1, "int"), ComparisonRules())
 
 
 @pytest.mark.long

@@ -11,11 +11,11 @@ import pytest
 from autograder.core.time_limit import TimeLimitExceeded
 from autograder.diagnosis import repair
 from autograder.diagnosis.repair import MAX_SEARCH_SECONDS, find_repair
-from autograder.judging.compare import compare_answer
+from autograder.judging.compare import compare_outcome
 from autograder.judging.student_calls import call_student_function
 from autograder.student import check as student
 from autograder.student.check import CheckFailed, check
-from autograder.values.case_records import ComparisonRules, Inputs, Question
+from autograder.values.case_records import ComparisonRules, Inputs, TestCase
 
 RIGHT = """
 def scaled(x, y, size=2):
@@ -37,29 +37,29 @@ def define_in_cell(source, **names):
     return space[source.split("def ", 1)[1].split("(")[0]]
 
 
-def make_questions(right=RIGHT):
+def make_test_cases(right=RIGHT):
     rng = np.random.default_rng(3)
     case_inputs = [
         Inputs((rng.uniform(1, 2, size=s), rng.normal(size=s)), {"size": k})
         for s, k in (((2, 4), 3), ((3, 5), 5), ((2, 3, 4), 7), ((4, 3), 2))
     ]
-    return make_questions_for(right, case_inputs)
+    return make_test_cases_for(right, case_inputs)
 
 
-def make_questions_for(right, case_inputs):
+def make_test_cases_for(right, case_inputs):
     reference = define_in_cell(right)
-    return [Question("", item, call_student_function(reference, item).value, {}) for item in case_inputs]
+    return [TestCase("", item, call_student_function(reference, item).value, {}) for item in case_inputs]
 
 
 def describe_repair(answer, right=RIGHT, **names):
-    return find_repair_for(define_in_cell(answer, **names), make_questions(right))
+    return find_repair_for(define_in_cell(answer, **names), make_test_cases(right))
 
 
 def find_repair_for(function, questions):
     failing, passing = [], []
     for question in questions:
         answer = call_student_function(function, question.inputs)
-        if compare_answer(question.expected, answer, ComparisonRules()):
+        if compare_outcome(question.expected, answer, ComparisonRules()):
             failing.append(question)
         else:
             passing.append(question)
@@ -190,7 +190,7 @@ def test_helpers_of_the_same_cell_are_mutated_too():
 
 
 def test_without_source_there_is_no_sentence():
-    function, questions = define_in_cell(RIGHT.replace("+=", "-=")), make_questions()
+    function, questions = define_in_cell(RIGHT.replace("+=", "-=")), make_test_cases()
     linecache.cache.pop(function.__code__.co_filename)
     assert find_repair(function, questions, [], ComparisonRules()) == ""
     assert find_repair(lambda x, y, size: x, questions, [], ComparisonRules()) == ""
@@ -213,7 +213,7 @@ def test_a_search_has_no_side_effects(monkeypatch, capsys):
 """
     wrong = RIGHT.replace("True)\n", f"True){body}", 1).replace("+=", "-=", 2)
     function = define_in_cell(wrong, calls=0, exit=sys.exit)
-    questions = make_questions()
+    questions = make_test_cases()
     original_arrays = [q.inputs.args[0].copy() for q in questions]
     assert "with another operator in place of `-=`" in find_repair(function, questions, [], ComparisonRules())
     assert function.__globals__["calls"] == 0
@@ -230,7 +230,7 @@ def test_endless_loops_are_given_up_within_the_time_limit(wrong):
 
 
 def test_an_expected_none_is_not_repaired():
-    questions = [Question("", question.inputs, None, {}) for question in make_questions()]
+    questions = [TestCase("", question.inputs, None, {}) for question in make_test_cases()]
     assert find_repair(define_in_cell(RIGHT), questions, [], ComparisonRules()) == ""
 
 
@@ -326,7 +326,7 @@ def with_b(code):
 
 
 def describe_repair_of(answer, right, case_inputs):
-    return find_repair_for(define_in_cell(answer), make_questions_for(right, case_inputs))
+    return find_repair_for(define_in_cell(answer), make_test_cases_for(right, case_inputs))
 
 
 MASKS = [Inputs((n, np.arange(n))) for n in (4, 3, 5, 1)]

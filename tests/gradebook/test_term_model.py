@@ -197,15 +197,15 @@ class WrittenLab:
     def read_solution(self):
         notebook = nbformat.v4.new_notebook()
         for name, points in self._points.items():
-            is_question = name == model.QUESTION
-            answer = {"grade_id": name, "grade": is_question, "solution": True, "locked": False}
+            is_test_call = name == model.QUESTION
+            answer = {"grade_id": name, "grade": is_test_call, "solution": True, "locked": False}
             cell = nbformat.v4.new_code_cell("answer = 1")
-            if is_question:
+            if is_test_call:
                 cell = nbformat.v4.new_markdown_cell("An answer.")
                 answer["points"] = points
             cell.metadata["nbgrader"] = answer | {"schema_version": 3, "task": False}
             notebook.cells.append(cell)
-            if not is_question:
+            if not is_test_call:
                 test = {"grade_id": f"test-{name}", "grade": True, "solution": False, "locked": True}
                 cell = nbformat.v4.new_code_cell("assert answer")
                 cell.metadata["nbgrader"] = test | {"points": points, "schema_version": 3, "task": False}

@@ -15,7 +15,7 @@ from autograder.core.notebook_cells import MAX_NOTEBOOK_BYTES
 from autograder.grading.grade_submission import grade_submission
 from autograder.grading.rebuild_notebook import UnreadableNotebook, read_cells, rebuild_notebook
 from autograder.sandbox import CellRun, RunLimits
-from autograder.values.case_records import Answer
+from autograder.values.case_records import CallOutcome
 
 STUB = "def softmax(x, axis=0):\n    # YOUR CODE HERE\n    raise NotImplementedError()"
 ANSWER = STUB.replace("raise NotImplementedError()", "return x")
@@ -316,8 +316,8 @@ class TimedSandbox(RecordingSandbox):
     def run(self, cells, limits):
         runs = []
         for cell in cells:
-            answers = [Answer(1.0, "float") for _ in cell.questions]
-            runs.append(CellRun(seconds=0.25 if cell.exercise else 2.0, answers=answers))
+            answers = [CallOutcome(1.0, "float") for _ in cell.call_inputs]
+            runs.append(CellRun(seconds=0.25 if cell.exercise else 2.0, outcomes=answers))
         return runs
 
 

@@ -65,7 +65,7 @@ from autograder.reports import nbgrader_formgrader
 from autograder.reports.platform_csv import escape_formula
 from autograder.reports.pseudonyms import assign_pseudonyms
 from autograder.sandbox.inside.outputs import CellOutputs, OutputBudget
-from autograder.values.case_records import Answer
+from autograder.values.case_records import CallOutcome
 from autograder.values.encoding import read_frame
 from autograder.values.value_types import EncodingError
 from similarity import shared_passages as similarity
@@ -773,8 +773,8 @@ def test_numbers_at_the_ends_of_what_a_float_holds_are_coloured():
 def test_a_list_of_thousands_is_compared_at_once():
     """Regression: parts were counted again for each transformation, 30 s an exercise."""
     exercise = lab("tiny-transformer").exercises["model_size"]
-    questions = exercise.questions() + exercise.questions(1)
-    answers = [Answer([0] * 13_000, "list") for _ in questions]
+    questions = exercise.test_cases() + exercise.test_cases(1)
+    answers = [CallOutcome([0] * 13_000, "list") for _ in questions]
     seconds = seconds_of(
         lambda: judge(questions, answers, exercise.rules, exercise.misconceptions, exercise.name, 0)
     )
@@ -1009,7 +1009,7 @@ def test_a_forged_frame_is_named_to_the_instructor_and_told_calmly_to_the_studen
 
     exercise = next(iter(lab(LAB).exercises.values()))
     finding = _explain_missing_answers(
-        exercise, CellRun(status=CellOutcome.CRASH, answers=[], forged=True), CellRun()
+        exercise, CellRun(status=CellOutcome.CRASH, outcomes=[], forged=True), CellRun()
     )
     assert finding.verdict is Verdict.CRASH
     assert (

@@ -8,16 +8,16 @@ import pytest
 
 from autograder.core.results import Result, Verdict
 from autograder.diagnosis.render import describe_inputs, render_html, render_tables, render_text
-from autograder.judging.compare import compare_answer, describe_failing_property, same_answer
+from autograder.judging.compare import compare_outcome, describe_failing_property, same_outcome
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function, pack_result
 from autograder.values.case_records import (
-    Answer,
+    CallOutcome,
     ComparisonRules,
     ExpectedError,
     Inputs,
     Misconception,
-    Question,
+    TestCase,
 )
 from autograder.values.structural_mistakes import MISTAKES, NOT_WRITTEN_MESSAGE
 from autograder.values.tolerance import arrays_agree
@@ -29,8 +29,8 @@ EXPECTED = np.array([[0.25, 0.75], [0.5, 0.5], [0.1, 0.9]])
 
 def compare_value(value, rules=None, expected=EXPECTED):
     type_name, packed_value = pack_result(value)
-    answer = Answer(packed_value, type_name)
-    return compare_answer(expected, answer, rules or RULES)
+    answer = CallOutcome(packed_value, type_name)
+    return compare_outcome(expected, answer, rules or RULES)
 
 
 def test_a_right_answer_has_no_difference():
@@ -127,8 +127,8 @@ def test_an_object_that_equals_everything_is_no_right_answer():
         __eq__ = __array__ = lambda self, *a, **k: True
 
     for answer in (EXPECTED.view(Yes), Always()):
-        packed_answer = call_student_function(partial(lambda value: value, answer), Inputs())
-        assert compare_answer(EXPECTED, packed_answer, RULES) is not None
+        packed_outcome = call_student_function(partial(lambda value: value, answer), Inputs())
+        assert compare_outcome(EXPECTED, packed_outcome, RULES) is not None
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_properties_say_what_fails_and_keep_quiet_otherwise(name, value, case_in
     assert describe_failing_property(np.eye(3), Inputs((0, 0, np.eye(3)), {"axis": 0}), names) is None
 
 
-QUESTION = Question("a small case", Inputs((np.ones((3, 2)),), {"axis": 1}), EXPECTED, {})
+QUESTION = TestCase("a small case", Inputs((np.ones((3, 2)),), {"axis": 1}), EXPECTED, {})
 
 
 def test_messages_name_case_shapes_and_what_to_do():
@@ -164,7 +164,7 @@ def test_messages_name_case_shapes_and_what_to_do():
 
 
 def test_a_vector_is_written_as_a_vector():
-    question = Question("a vector", Inputs((np.ones(2),), {}), np.array([1.0, 2.0]), {})
+    question = TestCase("a vector", Inputs((np.ones(2),), {}), np.array([1.0, 2.0]), {})
     answer = call_student_function(lambda x: x * 3, question.inputs)
     finding = judge([question], [answer], RULES, [])
     values_text, _, expected_text = render_text(finding).splitlines()[-3:]
@@ -218,10 +218,10 @@ def misconception(name, function):
     return Misconception(name, f"{name} means.", "What of it?", function)
 
 
-def make_questions(function, cases, *wrong):
+def make_test_cases(function, cases, *wrong):
     """Questions with `function` as the reference, and the answers of the misconceptions `wrong`."""
     return [
-        Question(
+        TestCase(
             label,
             case_inputs,
             function(*case_inputs.args),
@@ -239,7 +239,7 @@ def total(x, axis):
 
 
 def judge_answer(answer, *wrong):
-    questions = make_questions(total, CASES, *wrong)
+    questions = make_test_cases(total, CASES, *wrong)
     return judge(
         questions,
         [call_student_function(answer, q.inputs) for q in questions],
@@ -271,7 +271,7 @@ def test_a_feature_of_all_failing_cases_is_named():
     finding = judge_answer(lambda x, axis: total(x, axis) + (axis == 1) * x.max())
     assert "2 of 4 cases are right" in finding.means
     rows = [(label, Inputs((np.arange(12.0).reshape(3, 4) + n, 0))) for n, (label, _) in enumerate(CASES)]
-    questions = make_questions(total, rows)
+    questions = make_test_cases(total, rows)
     double_answers = [call_student_function(lambda x, axis: 2 * total(x, axis), q.inputs) for q in questions]
     finding = judge(questions, double_answers, RULES, [])
     assert "Every number is 2 times the expected one." in finding.means
@@ -326,9 +326,9 @@ def test_numbers_of_numpy_are_numbers():
 def test_what_a_call_prints_can_be_the_answer():
     rules = ComparisonRules(returns="printed")
     right = call_student_function(lambda: print("one \ntwo\n"), Inputs())
-    assert compare_answer("one\ntwo", right, rules) is None
+    assert compare_outcome("one\ntwo", right, rules) is None
     wrong = call_student_function(lambda: print("one\nthree"), Inputs())
-    assert "says in line 2 'three'; expected 'two'" in compare_answer("one\ntwo", wrong, rules).observation
+    assert "says in line 2 'three'; expected 'two'" in compare_outcome("one\ntwo", wrong, rules).observation
 
 
 def test_shapes_are_described_for_people():
@@ -373,10 +373,10 @@ def test_an_answer_holds_plain_data_only():
 
 def test_an_expected_mapping_of_a_layer_is_compared_as_a_mapping():
     rules = ComparisonRules(returns="tensor")
-    assert compare_answer({"size": 2}, Answer({"size": 2}, "dict"), rules) is None
-    difference = compare_answer({"size": 2}, Answer({"size": 3}, "dict"), rules)
+    assert compare_outcome({"size": 2}, CallOutcome({"size": 2}, "dict"), rules) is None
+    difference = compare_outcome({"size": 2}, CallOutcome({"size": 3}, "dict"), rules)
     assert difference.observation == "In the entry 'size': found 3; expected 2."
-    assert compare_answer(np.ones(2), Answer({"size": 2}, "dict"), rules).kind == "type"
+    assert compare_outcome(np.ones(2), CallOutcome({"size": 2}, "dict"), rules).kind == "type"
 
 
 NEGATIVE = ExpectedError("ValueError", "negative")
@@ -385,67 +385,67 @@ NEGATIVE = ExpectedError("ValueError", "negative")
 @pytest.mark.parametrize(
     ("expected", "answer", "text"),
     [
-        (NEGATIVE, Answer(None, "error", "ValueError: x is negative"), None),
-        (NEGATIVE, Answer(None, "error", "UnicodeError: negative"), None),  # which is a ValueError
+        (NEGATIVE, CallOutcome(None, "error", "ValueError: x is negative"), None),
+        (NEGATIVE, CallOutcome(None, "error", "UnicodeError: negative"), None),  # which is a ValueError
         (
             NEGATIVE,
-            Answer(2.0, "float"),
+            CallOutcome(2.0, "float"),
             "Your function returned a float; it should raise a ValueError here.",
         ),
         (
             NEGATIVE,
-            Answer(None, "NoneType"),
+            CallOutcome(None, "NoneType"),
             "Your function returned None; it should raise a ValueError here.",
         ),
         (
             NEGATIVE,
-            Answer(None, "error", "TypeError: no"),
+            CallOutcome(None, "error", "TypeError: no"),
             "Your function raised TypeError: no. Expected a ValueError.",
         ),
         (
             NEGATIVE,
-            Answer(None, "error", "ValueError: no"),
+            CallOutcome(None, "error", "ValueError: no"),
             "Your function raised ValueError: no. Its message should contain 'negative'.",
         ),
         (
             NEGATIVE,
-            Answer(None, "error", "NotImplementedError"),
+            CallOutcome(None, "error", "NotImplementedError"),
             "This exercise is not written yet.",
         ),
-        (2 + 3j, Answer(2 + 3.0000000001j, "complex"), None),
-        (2 + 3j, Answer(2 - 3j, "complex"), "Your function returned 2-3j; expected 2+3j."),
-        (2 + 0j, Answer(2.0, "float"), None),
-        (10**30, Answer(10**30, "int"), None),
+        (2 + 3j, CallOutcome(2 + 3.0000000001j, "complex"), None),
+        (2 + 3j, CallOutcome(2 - 3j, "complex"), "Your function returned 2-3j; expected 2+3j."),
+        (2 + 0j, CallOutcome(2.0, "float"), None),
+        (10**30, CallOutcome(10**30, "int"), None),
         (
             10**30,
-            Answer(10**30 + 1, "int"),
+            CallOutcome(10**30 + 1, "int"),
             f"Your function returned {10**30 + 1}; expected {10**30}.",
         ),
         (
             {1: 2, 3: 4},
-            Answer({1: 2, 4: 4}, "dict"),
+            CallOutcome({1: 2, 4: 4}, "dict"),
             "Your result has no entry 3; its keys should be 1, 3.",
         ),
-        ({1: 2, 3: 4}, Answer({1: 2, 3: 5}, "dict"), "In the entry 3: found 5; expected 4."),
+        ({1: 2, 3: 4}, CallOutcome({1: 2, 3: 5}, "dict"), "In the entry 3: found 5; expected 4."),
     ],
 )
 def test_expected_errors_large_and_complex_numbers_and_other_keys(expected, answer, text):
-    difference = compare_answer(expected, answer, RULES)
+    difference = compare_outcome(expected, answer, RULES)
     assert (difference and difference.observation) == text
 
 
 def test_a_float_will_do_for_a_whole_number_where_the_rules_say_so():
-    assert compare_answer(3, Answer(3.0, "float"), RULES).mistake == "not-a-whole-number"
-    assert compare_answer([3, 4], Answer([3.0, 4], "list"), ComparisonRules(floats_too=True)) is None
-    assert compare_answer(3, Answer(3.5, "float"), ComparisonRules(floats_too=True)).kind == "type"
+    assert compare_outcome(3, CallOutcome(3.0, "float"), RULES).mistake == "not-a-whole-number"
+    assert compare_outcome([3, 4], CallOutcome([3.0, 4], "list"), ComparisonRules(floats_too=True)) is None
+    assert compare_outcome(3, CallOutcome(3.5, "float"), ComparisonRules(floats_too=True)).kind == "type"
 
 
 def test_a_tolerance_may_have_an_absolute_part():
     loose = ComparisonRules(tolerance=(1e-3, 0.5))
-    assert compare_answer(0.0, Answer(0.4, "float"), loose) is None
-    assert compare_answer(1000.0, Answer(1001.4, "float"), loose) is None
-    assert compare_answer(1000.0, Answer(1001.6, "float"), loose)
-    assert compare_answer(0.0, Answer(0.4, "float"), ComparisonRules(tolerance=0.5))
+    assert compare_outcome(0.0, CallOutcome(0.4, "float"), loose) is None
+    assert compare_outcome(1000.0, CallOutcome(1001.4, "float"), loose) is None
+    assert compare_outcome(1000.0, CallOutcome(1001.6, "float"), loose)
+    assert compare_outcome(0.0, CallOutcome(0.4, "float"), ComparisonRules(tolerance=0.5))
 
 
 @pytest.mark.parametrize(
@@ -458,5 +458,5 @@ def test_a_tolerance_may_have_an_absolute_part():
 )
 def test_errors_about_broadcasting_are_the_same_for_the_same_sizes_only(first, second, is_same):
     start = "ValueError: operands could not be broadcast together with"
-    answers = [Answer(error=f"{start} {shapes} ") for shapes in (first, second)]
-    assert same_answer(*answers, ComparisonRules()) == is_same
+    answers = [CallOutcome(error=f"{start} {shapes} ") for shapes in (first, second)]
+    assert same_outcome(*answers, ComparisonRules()) == is_same

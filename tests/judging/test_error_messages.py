@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from autograder.judging import library_equivalents
-from autograder.judging.compare import same_answer
+from autograder.judging.compare import same_outcome
 from autograder.judging.error_messages import (
     _ERROR_PATTERNS,
     FULLY_EXPLAINED_ERRORS,
     classify_error,
     explain_error,
 )
-from autograder.values.case_records import Answer, ComparisonRules
+from autograder.values.case_records import CallOutcome, ComparisonRules
 from autograder.values.structural_mistakes import MISTAKES
 
 
@@ -38,7 +38,7 @@ def explain(code):
         raise AssertionError(f"{code} raises nothing")
     mistake = classify_error(text)
     assert mistake, text
-    return mistake, explain_error(mistake, Answer(error=text, line=f"2: {code}", within="answer"))
+    return mistake, explain_error(mistake, CallOutcome(error=text, line=f"2: {code}", within="answer"))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_variable_without_a_value_is_explained_by_its_line(source, words):
     line = source.splitlines()[caught.value.__traceback__.tb_next.tb_lineno - 1].strip()
     error = f"UnboundLocalError: {caught.value}"
     assert classify_error(error) == "variable-without-a-value"
-    assert words in explain_error("variable-without-a-value", Answer(error=error, line=f"2: {line}"))
+    assert words in explain_error("variable-without-a-value", CallOutcome(error=error, line=f"2: {line}"))
 
 
 def test_every_family_has_a_text_and_every_equivalent_is_a_sentence_or_code():
@@ -175,5 +175,5 @@ def test_every_family_has_a_text_and_every_equivalent_is_a_sentence_or_code():
     ],
 )
 def test_two_errors_of_one_family_may_have_two_causes(first, second, same):
-    answers = Answer(error=first), Answer(error=second or first)
-    assert same_answer(*answers, ComparisonRules()) is same
+    answers = CallOutcome(error=first), CallOutcome(error=second or first)
+    assert same_outcome(*answers, ComparisonRules()) is same

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from autograder.authoring import call_in_test, compare_in_test, inputs_for_test
-from autograder.judging.compare import compare_answer
+from autograder.judging.compare import compare_outcome
 from autograder.judging.failure_patterns import list_features
 from autograder.judging.student_calls import call_student_function
-from autograder.values.case_records import ComparisonRules, Inputs, Question
+from autograder.values.case_records import ComparisonRules, Inputs, TestCase
 
 RULES = ComparisonRules(
     call="autograder.judging.function_tests:call_in_test",
@@ -67,7 +67,7 @@ def judge_in_test(function, test, **values):
     """The judge's sentence on an answer in a case that is this test; None for a right one."""
     case_inputs = inputs_for_test(test, **values)
     answer = call_student_function(function, case_inputs, RULES.call)
-    difference = compare_answer([], answer, RULES, case_inputs)
+    difference = compare_outcome([], answer, RULES, case_inputs)
     return difference and difference.observation
 
 
@@ -147,7 +147,7 @@ def test_an_impossible_recording_passes_no_test(events):
 
 
 def test_the_test_of_a_case_is_no_feature_of_it():
-    assert list_features(Question("", inputs_for_test(ADDS_UP, n=4), None, {})) == ["`n=4`"]
+    assert list_features(TestCase("", inputs_for_test(ADDS_UP, n=4), None, {})) == ["`n=4`"]
 
 
 def test_zeros_alone_pass_no_test():

@@ -21,7 +21,7 @@ from autograder.grading.grade_submission import (
     _reword_without_hidden_inputs,
     compute_hidden_case_seed,
     draw_hidden_cases,
-    make_hidden_questions,
+    make_hidden_test_cases,
 )
 from autograder.judging.judge import Finding
 from autograder.sandbox import CellRun
@@ -53,7 +53,7 @@ FAULTS = {
 
 def submission_bytes(fault):
     """A submission that is right only in the answer key's cases, which it knows by their sums."""
-    questions = lab(LAB).exercises[EXERCISE].questions()
+    questions = lab(LAB).exercises[EXERCISE].test_cases()
     known_sums = sorted({float(np.sum(question.inputs.args[0])) for question in questions})
     code = f"""KNOWN = {known_sums}
 def {EXERCISE}(x, axis=0):
@@ -104,7 +104,7 @@ def graded_class(tmp_path_factory):
     numbers_of_student, salt = {}, Classroom(folder, COURSE).salt
     for student, (fault, _) in FAULTS.items():
         seed = compute_hidden_case_seed(submission_bytes(fault), LAB, salt)
-        questions = lab(LAB).exercises[EXERCISE].questions(seed)
+        questions = lab(LAB).exercises[EXERCISE].test_cases(seed)
         numbers_of_student[student] = numbers_in(questions)
     return {r["student"]: r for r in rows if r["exercise"] == EXERCISE}, texts, numbers_of_student
 
@@ -123,7 +123,7 @@ def test_a_message_tells_the_kind_of_fault_and_the_label_of_the_case(graded_clas
 @pytest.mark.parametrize("student", FAULTS)
 def test_no_number_of_a_hidden_case_is_in_any_message_page_or_table(graded_class, student):
     _, texts, numbers_of_student = graded_class
-    questions = lab(LAB).exercises[EXERCISE].questions()
+    questions = lab(LAB).exercises[EXERCISE].test_cases()
     visible_numbers = numbers_in(questions)
     hidden_numbers = {n.lstrip("-") for n in numbers_of_student[student] - visible_numbers if len(n) > 12}
     assert len(hidden_numbers) > 50 and len(texts) > 4 * len(FAULTS)
@@ -168,7 +168,7 @@ def test_a_missing_answer_is_called_a_function_or_a_class(call, noun):
             "`softmax` was not tried: the cells before it",
         ),
         (
-            CellRun(status=CellOutcome.CRASH, answers=[]),
+            CellRun(status=CellOutcome.CRASH, outcomes=[]),
             Verdict.CRASH,
             "`softmax` ended its own process, or",
         ),
@@ -178,7 +178,7 @@ def test_a_missing_answer_is_called_a_function_or_a_class(call, noun):
 def test_a_run_without_answers_is_described_by_its_end(run, verdict, message):
     finding = _explain_missing_answers(Exercise("softmax", points=1), run, CellRun())
     assert finding.verdict is verdict and finding.message.startswith(message)
-    assert _explain_missing_answers(Exercise("softmax", points=1), CellRun(answers=[]), CellRun()) is None
+    assert _explain_missing_answers(Exercise("softmax", points=1), CellRun(outcomes=[]), CellRun()) is None
 
 
 def test_a_missing_answer_has_the_verdict_of_the_cell_that_should_define_it():
@@ -217,8 +217,8 @@ def test_each_set_of_hidden_cases_is_drawn_once_in_a_process(monkeypatch):
         return draw(exercise, seed)
 
     monkeypatch.setattr(Exercise, "draw", count_draws)
-    questions = make_hidden_questions(exercise, 12345)
-    assert make_hidden_questions(exercise, 12345) is questions
+    questions = make_hidden_test_cases(exercise, 12345)
+    assert make_hidden_test_cases(exercise, 12345) is questions
     assert [inputs for _, inputs, _ in draw_hidden_cases(exercise, 12345)] == [q.inputs for q in questions]
     assert draws == [12345]
 
@@ -226,4 +226,4 @@ def test_each_set_of_hidden_cases_is_drawn_once_in_a_process(monkeypatch):
 def test_only_so_many_sets_of_hidden_cases_are_kept():
     # All sets of a lab with twelve exercises fit, and a long run over many labs stays within bounds.
     assert draw_hidden_cases.cache_info().maxsize == MAX_CACHED_CASE_SETS >= 12 * HIDDEN_CASE_SETS
-    assert make_hidden_questions.cache_info().maxsize == MAX_CACHED_CASE_SETS
+    assert make_hidden_test_cases.cache_info().maxsize == MAX_CACHED_CASE_SETS

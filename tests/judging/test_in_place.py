@@ -6,12 +6,12 @@ from small_lab import lab_of
 
 from autograder.authoring import inputs
 from autograder.authoring.exercise import ExerciseError
-from autograder.authoring.verify import call_on_cases, find_definition_mistakes, judge_answers
+from autograder.authoring.verify import call_on_cases, find_definition_mistakes, judge_outcomes
 from autograder.core.results import Verdict
-from autograder.judging.compare import compare_answer
+from autograder.judging.compare import compare_outcome
 from autograder.judging.student_calls import call_student_function
-from autograder.values.case_records import Answer, ComparisonRules, ExpectedError
-from autograder.values.encoding import decode, encode, pack_answer, unpack_answer
+from autograder.values.case_records import CallOutcome, ComparisonRules, ExpectedError
+from autograder.values.encoding import decode, encode, pack_outcome, unpack_outcome
 from autograder.values.value_types import SingleUseArrays
 
 IN_PLACE = ComparisonRules(call="in place")
@@ -22,11 +22,11 @@ def judge_in_place(reference, answer, case_inputs):
     """The sentence on an answer that was encoded as by a sandbox; None for a right one."""
     expected = call_student_function(reference, case_inputs, "in place")
     arrays = []
-    packed_answer = pack_answer(call_student_function(answer, case_inputs, "in place"), arrays)
-    header, received_arrays = decode(encode({"answer": packed_answer}, arrays))
-    difference = compare_answer(
+    packed_outcome = pack_outcome(call_student_function(answer, case_inputs, "in place"), arrays)
+    header, received_arrays = decode(encode({"answer": packed_outcome}, arrays))
+    difference = compare_outcome(
         expected.value,
-        unpack_answer(header["answer"], SingleUseArrays(received_arrays)),
+        unpack_outcome(header["answer"], SingleUseArrays(received_arrays)),
         IN_PLACE,
         case_inputs,
     )
@@ -185,14 +185,14 @@ def test_the_result_counts_where_the_reference_returns_one():
 
 def test_an_in_place_call_may_have_to_raise_an_error():
     answer = call_student_function(sort, inputs([1], []), "in place")
-    assert compare_answer(ExpectedError("ValueError", ""), answer, IN_PLACE).observation == (
+    assert compare_outcome(ExpectedError("ValueError", ""), answer, IN_PLACE).observation == (
         "Your function finished without an error; it should raise a ValueError here."
     )
 
 
 @pytest.mark.parametrize("value", [5, [1], {(0, 1): 2}, {0: 7}])
 def test_an_impossible_recording_is_wrong_and_raises_nothing(value):
-    assert compare_answer({0: [1, 2]}, Answer(value, "dict"), IN_PLACE, inputs([2, 1]))
+    assert compare_outcome({0: [1, 2]}, CallOutcome(value, "dict"), IN_PLACE, inputs([2, 1]))
 
 
 # A build
@@ -210,8 +210,8 @@ def test_a_build_tests_mistakes_and_right_answers():
     )
     exercise.variant(swaps)
     assert find_definition_mistakes(lab) == []
-    questions = exercise.questions()
-    finding = judge_answers(exercise, questions, call_on_cases(lambda v, s: None, exercise, questions))
+    questions = exercise.test_cases()
+    finding = judge_outcomes(exercise, questions, call_on_cases(lambda v, s: None, exercise, questions))
     assert (finding.verdict, finding.misconception) == (Verdict.WRONG, "rebinds")
     exercise.variant(reverses)
     (sentence,) = find_definition_mistakes(lab)

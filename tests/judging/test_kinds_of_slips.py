@@ -4,52 +4,52 @@ import numpy as np
 import pytest
 from our_course import lab
 
-from autograder.authoring.verify import judge_answers
+from autograder.authoring.verify import judge_outcomes
 from autograder.core.results import Verdict
 from autograder.diagnosis.mutations import _EXTRA_STEPS, apply_extra_step
-from autograder.judging.compare import compare_answer
+from autograder.judging.compare import compare_outcome
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
-from autograder.values.case_records import Answer, ComparisonRules, Inputs, Question
+from autograder.values.case_records import CallOutcome, ComparisonRules, Inputs, TestCase
 
 RULES = ComparisonRules()
 
 
 def judge_function(lab_name, name, function, seed=None):
     exercise = lab(lab_name).exercises[name]
-    questions = exercise.questions(seed)
+    questions = exercise.test_cases(seed)
     answers = [
         call_student_function(function, question.inputs, exercise.rules.call) for question in questions
     ]
-    return judge_answers(exercise, questions, answers)
+    return judge_outcomes(exercise, questions, answers)
 
 
 def test_a_number_in_float32_is_named_like_an_array_in_float32():
     answer = call_student_function(lambda: np.float32(2.5697), Inputs())
-    difference = compare_answer(2.569705, answer, RULES)
+    difference = compare_outcome(2.569705, answer, RULES)
     assert difference.mistake == "lower-precision" and "a float32; expected" in difference.observation
-    assert compare_answer(3.0, answer, RULES).mistake is None  # more than digits is wrong
-    assert compare_answer(2.569705, Answer(2.5697, "float"), RULES).mistake is None
+    assert compare_outcome(3.0, answer, RULES).mistake is None  # more than digits is wrong
+    assert compare_outcome(2.569705, CallOutcome(2.5697, "float"), RULES).mistake is None
 
 
 def test_values_beside_an_expected_list_are_not_taken_for_its_parts():
     expected = [np.ones(2), np.ones(3)]
-    difference = compare_answer(expected, call_student_function(lambda: (expected, 3.0), Inputs()), RULES)
+    difference = compare_outcome(expected, call_student_function(lambda: (expected, 3.0), Inputs()), RULES)
     assert difference.mistake == "more-than-the-list"
     assert difference.observation == (
         "Your function returned a tuple of 2 values; expected a list of 2 values."
     )
-    assert compare_answer(expected, Answer(tuple(expected), "tuple"), RULES) is None
+    assert compare_outcome(expected, CallOutcome(tuple(expected), "tuple"), RULES) is None
 
 
 def test_an_array_in_place_of_a_number_is_named():
-    difference = compare_answer(1.5, Answer(np.ones(3), "ndarray"), RULES)
+    difference = compare_outcome(1.5, CallOutcome(np.ones(3), "ndarray"), RULES)
     assert difference.mistake == "array-for-one-number"
 
 
 def test_arguments_are_called_by_their_names():
-    questions = [Question("", Inputs((n, n % 2)), 1.0, {}) for n in range(4)]
-    answers = [Answer(1.0 if n % 2 else 2.0 + n, "float") for n in range(4)]
+    questions = [TestCase("", Inputs((n, n % 2)), 1.0, {}) for n in range(4)]
+    answers = [CallOutcome(1.0 if n % 2 else 2.0 + n, "float") for n in range(4)]
     finding = judge(questions, answers, RULES, [], argument_names=("length", "temperature"))
     assert "2 of 4 cases are right. All failing cases have `temperature=0`." in finding.means
     finding = judge(questions, answers, RULES, [])
@@ -57,8 +57,8 @@ def test_arguments_are_called_by_their_names():
 
 
 def test_one_failing_case_is_one_and_a_random_number_explains_nothing():
-    questions = [Question("", Inputs((0.1 + n / 7, n == 2)), 1.0, {}) for n in range(4)]
-    answers = [Answer(2.0 if n == 2 else 1.0, "float") for n in range(4)]
+    questions = [TestCase("", Inputs((0.1 + n / 7, n == 2)), 1.0, {}) for n in range(4)]
+    answers = [CallOutcome(2.0 if n == 2 else 1.0, "float") for n in range(4)]
     finding = judge(questions, answers, RULES, [], argument_names=("uniform", "causal"))
     assert "3 of 4 cases are right. The failing case has `causal=True`." in finding.means
     finding = judge(questions[1:3], answers[1:3], RULES, [], argument_names=("uniform", "causal"))
@@ -87,9 +87,9 @@ def test_an_approximation_of_a_gradient_never_passes(seed):
         return central_differences(lambda z: cross_entropy(z, targets), logits.astype(float))
 
     exercise = lab("learning-to-align").exercises["cross_entropy_backward"]
-    small = [question for question in exercise.questions(seed) if question.inputs.args[0].size <= 100]
+    small = [question for question in exercise.test_cases(seed) if question.inputs.args[0].size <= 100]
     answers = [call_student_function(cross_entropy_backward, question.inputs) for question in small]
-    finding = judge_answers(exercise, small, answers)
+    finding = judge_outcomes(exercise, small, answers)
     assert finding.verdict is Verdict.WRONG
     assert finding.cases_correct.count(True) <= len(small) / 2
     assert "approximation" in finding.message

@@ -9,11 +9,11 @@ import pytest
 
 from autograder.authoring.exercise import Exercise, ExerciseError
 from autograder.core.results import Verdict
-from autograder.judging.compare import compare_answer, same_answer
+from autograder.judging.compare import compare_outcome, same_outcome
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
 from autograder.student import answer_key
-from autograder.values.case_records import Answer, ComparisonRules, Inputs, inputs
+from autograder.values.case_records import CallOutcome, ComparisonRules, Inputs, inputs
 from autograder.values.structural_mistakes import MISTAKES
 
 RULES = ComparisonRules()
@@ -50,7 +50,7 @@ def exercise():
 
 
 def judge_function(exercise, function, questions=None):
-    questions = questions or exercise.questions()
+    questions = questions or exercise.test_cases()
     answers = [call_student_function(function, question.inputs) for question in questions]
     return judge(questions, answers, exercise.rules, exercise.misconceptions, exercise.name)
 
@@ -87,12 +87,12 @@ def test_a_wrong_result_is_told_that_it_is_wrong_whatever_its_memory(exercise):
 
 
 def test_equal_results_with_and_without_too_much_memory_are_not_the_same_mistake():
-    large, small = (Answer(np.ones(2), peak_bytes=peak) for peak in (LIMIT + 1, LIMIT))
-    assert same_answer(large, large, RULES, LIMIT) and same_answer(small, small, RULES, LIMIT)
-    assert not same_answer(large, small, RULES, LIMIT)
-    assert same_answer(large, small, RULES)
-    assert compare_answer(np.ones(2), small, RULES, Inputs(memory=LIMIT)) is None
-    assert compare_answer(np.ones(2), large, RULES, Inputs(memory=LIMIT)).kind == "memory"
+    large, small = (CallOutcome(np.ones(2), peak_bytes=peak) for peak in (LIMIT + 1, LIMIT))
+    assert same_outcome(large, large, RULES, LIMIT) and same_outcome(small, small, RULES, LIMIT)
+    assert not same_outcome(large, small, RULES, LIMIT)
+    assert same_outcome(large, small, RULES)
+    assert compare_outcome(np.ones(2), small, RULES, Inputs(memory=LIMIT)) is None
+    assert compare_outcome(np.ones(2), large, RULES, Inputs(memory=LIMIT)).kind == "memory"
 
 
 def test_the_reference_keeps_to_its_own_limit(exercise):
@@ -100,21 +100,21 @@ def test_the_reference_keeps_to_its_own_limit(exercise):
     with pytest.raises(
         ExerciseError, match=r"sums holds 8\.\d MB in its own case 'many', which allows 1\.0 MB"
     ):
-        exercise.questions()
+        exercise.test_cases()
 
 
 def test_a_key_records_which_mistakes_take_too_much_memory(exercise, tmp_path):
     path = tmp_path / "sums.key"
     path.write_bytes(answer_key.encode_key(exercise))
     key = answer_key._read_exercise_key(path, "sums")
-    assert key.questions[1].inputs.memory == LIMIT
-    assert [question.mistakes["whole-square"].peak_bytes > LIMIT for question in key.questions] == [
+    assert key.test_cases[1].inputs.memory == LIMIT
+    assert [question.mistakes["whole-square"].peak_bytes > LIMIT for question in key.test_cases] == [
         False,
         True,
     ]
     finding = judge(
-        key.questions,
-        [call_student_function(square_sums, question.inputs) for question in key.questions],
+        key.test_cases,
+        [call_student_function(square_sums, question.inputs) for question in key.test_cases],
         key.rules,
         key.misconceptions,
         "sums",

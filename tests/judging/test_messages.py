@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from our_course import lab
 
-from autograder.authoring.verify import judge_answers
+from autograder.authoring.verify import judge_outcomes
 from autograder.core.results import Verdict
-from autograder.judging.compare import compare_answer
+from autograder.judging.compare import compare_outcome
 from autograder.judging.error_messages import classify_error
 from autograder.judging.failure_patterns import list_features
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
-from autograder.values.case_records import Answer, ComparisonRules, Inputs, Misconception, Question
+from autograder.values.case_records import CallOutcome, ComparisonRules, Inputs, Misconception, TestCase
 from autograder.values.structural_mistakes import MISTAKES
 
 RULES = ComparisonRules()
@@ -30,9 +30,9 @@ def judge_source(name, source, **extra_names):
     file = f"<cell of {name} {hash(source)}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     exec(compile(source, file, "exec"), names)
-    questions = exercise.questions()
+    questions = exercise.test_cases()
     answers = [call_student_function(names[name], q.inputs, exercise.rules.call) for q in questions]
-    return judge_answers(exercise, questions, answers)
+    return judge_outcomes(exercise, questions, answers)
 
 
 # An exercise, a wrong expression, the name of the mistake, and words of the message.
@@ -208,27 +208,27 @@ def test_an_error_inside_a_called_function_names_that_function():
 def test_usual_errors_are_put_into_plain_words(function, mistake, text):
     answer = call_student_function(function, Inputs())
     assert classify_error(answer.error) == mistake, answer.error
-    difference = compare_answer(np.ones(2), answer, RULES)
+    difference = compare_outcome(np.ones(2), answer, RULES)
     assert difference.mistake == mistake
     assert text in difference.means
     assert all(text.endswith((".", "!", "?")) for text in MISTAKES[mistake])
 
 
 def make_case(expected, value, mistakes=(), **answer):
-    return Question("", Inputs(), expected, dict(mistakes)), Answer(value, **answer)
+    return TestCase("", Inputs(), expected, dict(mistakes)), CallOutcome(value, **answer)
 
 
 def test_a_mistake_is_named_besides_a_changed_argument():
     misconception = Misconception("half", "You halved it.", "Why?")
     expected, value = np.arange(1.0, 4), np.arange(1.0, 4) / 2
-    question, answer = make_case(expected, value, {"half": Answer(value)}, modified=("x",))
+    question, answer = make_case(expected, value, {"half": CallOutcome(value)}, modified=("x",))
     finding = judge([question], [answer], RULES, [misconception])
     assert finding.misconception == "half"
     assert (
         finding.means
         == "You halved it. Besides, your function changed its argument `x`, which belongs to the caller."
     )
-    in_place = Answer(value, modified=("x",))
+    in_place = CallOutcome(value, modified=("x",))
     question, unmodified = make_case(expected, value, {"half": in_place})
     assert judge([question], [unmodified], RULES, [misconception]).misconception is None
     unknown = judge([question], [answer], RULES, [])
@@ -238,7 +238,7 @@ def test_a_mistake_is_named_besides_a_changed_argument():
 def test_two_errors_about_other_sizes_are_not_the_same_error():
     misconception = Misconception("turned", "You turned it.", "Why?")
     text = "ValueError: matmul: mismatch in its core dimension 0 (size {} is different from {})"
-    prediction = Answer(error=text.format(3, 4))
+    prediction = CallOutcome(error=text.format(3, 4))
     for sizes, name in (
         ((3, 4), "turned"),
         ((4, 3), "turned"),
@@ -250,15 +250,15 @@ def test_two_errors_about_other_sizes_are_not_the_same_error():
 
 def test_every_matrix_of_a_batch_may_be_transposed():
     expected = np.arange(24.0).reshape(2, 3, 4)
-    assert compare_answer(expected, Answer(np.swapaxes(expected, 1, 2)), RULES).mistake == "transposed"
+    assert compare_outcome(expected, CallOutcome(np.swapaxes(expected, 1, 2)), RULES).mistake == "transposed"
 
 
 def test_a_result_that_is_far_off_in_one_place_has_no_mistake_of_precision():
     expected = np.arange(1.0, 7).reshape(2, 3)
     value = expected * (1 + 1e-4)
-    assert compare_answer(expected, Answer(value), RULES).mistake == "imprecise"
+    assert compare_outcome(expected, CallOutcome(value), RULES).mistake == "imprecise"
     value[0, 0] *= 2
-    assert compare_answer(expected, Answer(value), RULES).mistake is None
+    assert compare_outcome(expected, CallOutcome(value), RULES).mistake is None
 
 
 def test_one_whole_number_is_no_sign_of_a_mistake():
@@ -273,8 +273,8 @@ def choose(logits, temperature, uniform):
     exercise = lab("tiny-transformer").exercises["choose"]
     names = {"np": np}
     exec(source, names)
-    questions = exercise.questions()
-    finding = judge_answers(
+    questions = exercise.test_cases()
+    finding = judge_outcomes(
         exercise, questions, [call_student_function(names["choose"], q.inputs) for q in questions]
     )
     assert finding.verdict is Verdict.WRONG and finding.misconception is None
@@ -287,8 +287,8 @@ def judge_pairs(expected, value, *pairs):
     """The finding on pairs of expected and returned values, each in a case of its own."""
     questions, answers = [], []
     for expected_value, returned_value in ((expected, value), *pairs):
-        questions.append(Question("", Inputs(), expected_value, {}))
-        answers.append(Answer(returned_value))
+        questions.append(TestCase("", Inputs(), expected_value, {}))
+        answers.append(CallOutcome(returned_value))
     return judge(questions, answers, RULES, [])
 
 
@@ -361,8 +361,10 @@ def test_a_result_of_another_length_is_compared_with_a_part(transform, text):
 def test_a_mistake_with_another_shape_in_one_case_explains_nothing():
     """With a batch of one, the first sentence alone and all sentences in one heap are the same."""
     single, double = SQUARE.reshape(1, 4, 4), SQUARE.reshape(2, 2, 4)
-    questions = [Question("", Inputs(), x, {"first": Answer(x[0])}) for x in (single, 2 * single, double)]
-    answers = [Answer(q.expected.reshape(-1, 4)) for q in questions]
+    questions = [
+        TestCase("", Inputs(), x, {"first": CallOutcome(x[0])}) for x in (single, 2 * single, double)
+    ]
+    answers = [CallOutcome(q.expected.reshape(-1, 4)) for q in questions]
     misconceptions = [Misconception("first", "Only the first sentence.", "")]
     assert judge(questions[:2], answers[:2], RULES, misconceptions).misconception == "first"
     assert judge(questions, answers, RULES, misconceptions).misconception is None
@@ -387,13 +389,13 @@ def test_a_mistake_that_is_right_in_a_case_does_not_explain_its_failure():
     misconception = Misconception("overflows", "You took the exponential of all.", "Why?")
     expected = np.array([0.25, 0.75])
     questions = [
-        Question("", Inputs(), expected * n, {"overflows": Answer(expected * n)}) for n in range(1, 5)
+        TestCase("", Inputs(), expected * n, {"overflows": CallOutcome(expected * n)}) for n in range(1, 5)
     ]
-    questions.append(Question("", Inputs(), expected, {"overflows": Answer(expected * np.nan)}))
-    answers = [Answer((q.expected * (1 + 1e-6)).astype(np.float32)) for q in questions]
+    questions.append(TestCase("", Inputs(), expected, {"overflows": CallOutcome(expected * np.nan)}))
+    answers = [CallOutcome((q.expected * (1 + 1e-6)).astype(np.float32)) for q in questions]
     finding = judge(questions, answers, RULES, [misconception])
     assert finding.misconception == "lower-precision"
-    answers[4] = Answer(expected * 3)
+    answers[4] = CallOutcome(expected * 3)
     assert judge(questions, answers, RULES, [misconception]).misconception is None
 
 
@@ -435,9 +437,9 @@ def test_the_correlation_with_the_expected_numbers_is_described():
 
 
 def test_an_error_in_a_few_cases_is_explained_and_gives_no_name():
-    questions = [Question("", Inputs(), np.ones(3) * n, {}) for n in range(1, 6)]
-    answers = [Answer(error="IndexError: index 517 is out of bounds for axis 0 with size 64")]
-    answers += [Answer(np.array([1.0, 5.0, -2.0]) * n) for n in range(2, 6)]
+    questions = [TestCase("", Inputs(), np.ones(3) * n, {}) for n in range(1, 6)]
+    answers = [CallOutcome(error="IndexError: index 517 is out of bounds for axis 0 with size 64")]
+    answers += [CallOutcome(np.array([1.0, 5.0, -2.0]) * n) for n in range(2, 6)]
     finding = judge(questions, answers, RULES, [])
     assert "index 517 along axis 0, whose length is 64" in finding.means
     assert finding.misconception is None
@@ -445,19 +447,19 @@ def test_an_error_in_a_few_cases_is_explained_and_gives_no_name():
 
 def test_a_single_number_is_no_evidence_of_a_function():
     """1 in place of 0 is no exponential."""
-    questions = [Question("", Inputs((n,)), 0.0, {}) for n in range(4)]
-    assert judge(questions, [Answer(1.0, "float")] * 4, RULES, []).means.find("exponential") == -1
-    questions = [Question("", Inputs((n,)), float(n), {}) for n in range(4)]
+    questions = [TestCase("", Inputs((n,)), 0.0, {}) for n in range(4)]
+    assert judge(questions, [CallOutcome(1.0, "float")] * 4, RULES, []).means.find("exponential") == -1
+    questions = [TestCase("", Inputs((n,)), float(n), {}) for n in range(4)]
     assert (
         "exponential"
-        in judge(questions, [Answer(float(np.exp(n)), "float") for n in range(4)], RULES, []).message
+        in judge(questions, [CallOutcome(float(np.exp(n)), "float") for n in range(4)], RULES, []).message
     )
 
 
 def test_differing_numbers_that_are_0_are_described():
     expected = np.arange(1.0, 13.0).reshape(3, 4)
-    questions = [Question("", Inputs((k,)), expected * k, {}) for k in (1, 2)]
-    answers = [Answer(expected * k * [1, 0, 1, 0]) for k in (1, 2)]
+    questions = [TestCase("", Inputs((k,)), expected * k, {}) for k in (1, 2)]
+    answers = [CallOutcome(expected * k * [1, 0, 1, 0]) for k in (1, 2)]
     means = judge(questions, answers, RULES, []).means
     assert (
         means
@@ -466,8 +468,10 @@ def test_differing_numbers_that_are_0_are_described():
 
 
 def test_a_module_that_is_not_imported_is_named_as_one():
-    answer = Answer(None, "error", "NameError: name 'math' is not defined", line="2: math.exp(1)", within="f")
-    finding = judge([Question("", Inputs(), 1.0, {})], [answer], RULES, [], "f")
+    answer = CallOutcome(
+        None, "error", "NameError: name 'math' is not defined", line="2: math.exp(1)", within="f"
+    )
+    finding = judge([TestCase("", Inputs(), 1.0, {})], [answer], RULES, [], "f")
     assert "Write `import math` before you use it" in finding.means
 
 
@@ -475,23 +479,23 @@ def test_a_mistake_that_gives_half_of_the_wrong_results_explains_none():
     rng = np.random.default_rng(2)
     expected = [rng.normal(size=(3, 4)) for _ in range(4)]
     misconception = Misconception("cubed", "You cubed it.", "Why?")
-    questions = [Question("", Inputs((x,)), x, {"cubed": Answer(x**3)}) for x in expected]
-    answers = [Answer(x**3 if i < 2 else rng.normal(size=x.shape)) for i, x in enumerate(expected)]
+    questions = [TestCase("", Inputs((x,)), x, {"cubed": CallOutcome(x**3)}) for x in expected]
+    answers = [CallOutcome(x**3 if i < 2 else rng.normal(size=x.shape)) for i, x in enumerate(expected)]
     assert judge(questions, answers, RULES, [misconception]).misconception is None
-    answers[2] = Answer(expected[2] ** 3)
+    answers[2] = CallOutcome(expected[2] ** 3)
     finding = judge(questions, answers, RULES, [misconception])
     assert finding.misconception == "cubed" and finding.is_partial
     assert finding.means.startswith("In 3 of the 4 failing cases")
 
 
 def test_a_single_number_in_an_array_is_no_array_of_another_shape():
-    assert compare_answer(np.ones(2), Answer(np.array(3.0)), RULES).kind == "type"
+    assert compare_outcome(np.ones(2), CallOutcome(np.array(3.0)), RULES).kind == "type"
 
 
 def test_known_right_answers_are_not_compared_again():
-    questions = [Question("", Inputs(), 1.0, {})] * 2
+    questions = [TestCase("", Inputs(), 1.0, {})] * 2
     assert judge(
-        questions, [Answer(2.0, "float"), Answer(1.0, "float")], RULES, [], "f", 1
+        questions, [CallOutcome(2.0, "float"), CallOutcome(1.0, "float")], RULES, [], "f", 1
     ).cases_correct == (
         True,
         True,
@@ -509,5 +513,5 @@ def test_known_right_answers_are_not_compared_again():
 )
 def test_the_row_counts_of_two_arrays_are_a_feature(rows, text):
     case_inputs = Inputs(tuple(np.ones((n, 4)) for n in rows))
-    features = list_features(Question("", case_inputs, None, {}))
+    features = list_features(TestCase("", case_inputs, None, {}))
     assert [feature for feature in features if "array" in feature] == [text]

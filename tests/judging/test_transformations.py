@@ -5,7 +5,7 @@ import pytest
 
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
-from autograder.values.case_records import Answer, ComparisonRules, Inputs, Misconception, Question
+from autograder.values.case_records import CallOutcome, ComparisonRules, Inputs, Misconception, TestCase
 from autograder.values.structural_mistakes import MISTAKES
 
 RULES = ComparisonRules()
@@ -30,7 +30,7 @@ def judge_answer(answer, reference=right, case_inputs=None, misconceptions=MISCO
     if case_inputs is None:
         case_inputs = random_inputs()
     questions = [
-        Question(
+        TestCase(
             "",
             item,
             call_student_function(reference, item).value,
@@ -196,5 +196,5 @@ def test_an_answer_that_is_no_array_is_no_transformation_and_no_error():
     for value in (None, 1.0, "text", [[1, 2]], {"a": 1}, np.ones(0), np.array([np.nan] * 9)):
         finding = judge_answer(lambda x, value=value: value)
         assert finding.misconception is None or finding.misconception in MISTAKES
-    finding = judge([Question("", Inputs(), 1.5, {})] * 3, [Answer(np.ones(4))] * 3, RULES, [])
+    finding = judge([TestCase("", Inputs(), 1.5, {})] * 3, [CallOutcome(np.ones(4))] * 3, RULES, [])
     assert finding.misconception == "array-for-one-number"

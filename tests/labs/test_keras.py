@@ -15,7 +15,7 @@ import pytest
 
 from attention_labs import keras_start
 from autograder.authoring.lab import read_lab
-from autograder.authoring.verify import call_on_cases, judge_answers
+from autograder.authoring.verify import call_on_cases, judge_outcomes
 from autograder.core.course import read_course
 from autograder.core.results import Verdict
 from autograder.judging.error_messages import classify_error
@@ -58,7 +58,7 @@ _cases = {}
 
 def finding(exercise, function, seed):
     if (exercise.name, seed) not in _cases:
-        _cases[exercise.name, seed] = exercise.questions(seed)
+        _cases[exercise.name, seed] = exercise.test_cases(seed)
     questions = _cases[exercise.name, seed]
     answers = [call_student_function(function, q.inputs, exercise.rules.call) for q in questions]
     return judge(questions, answers, exercise.rules, exercise.misconceptions)
@@ -381,8 +381,8 @@ def test_an_unwritten_method_is_said_of_the_class_that_was_asked_for(monkeypatch
     namespace = {"__name__": "__main__"}
     exec(compile(source, "a cell", "exec"), namespace)
     exercise = BY_NAME["Projection"]
-    questions = exercise.questions()
-    finding = judge_answers(
+    questions = exercise.test_cases()
+    finding = judge_outcomes(
         exercise,
         questions,
         call_on_cases(namespace["Projection"], exercise, questions),
@@ -479,8 +479,8 @@ def in_float16(self, queries, keys, values, d_k, mask=None):
 def test_a_layer_is_asked_for_more_than_its_output(call, name):
     """For its gradients, for a second call, for its dtype, and for scores of 80."""
     exercise = BY_NAME["DotProductAttention"]
-    questions = exercise.questions()
-    finding = judge_answers(
+    questions = exercise.test_cases()
+    finding = judge_outcomes(
         exercise,
         questions,
         call_on_cases(layer_of(call), exercise, questions),
@@ -493,7 +493,7 @@ def test_the_references_gradients_are_numbers():
     """Else no layer would be asked for any."""
     for name in ("DotProductAttention", "Projection", "MultiHead"):
         gradient_questions = [
-            q for q in BY_NAME[name].questions() if "gradient" in q.inputs.kwargs.get("wanted", "")
+            q for q in BY_NAME[name].test_cases() if "gradient" in q.inputs.kwargs.get("wanted", "")
         ]
         assert len(gradient_questions) >= 2
         assert all(np.abs(question.expected).max() > 0.01 for question in gradient_questions)

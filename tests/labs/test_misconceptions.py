@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from autograder.authoring.lab import read_labs
-from autograder.authoring.verify import call_on_cases, judge_answers
+from autograder.authoring.verify import call_on_cases, judge_outcomes
 from autograder.core.course import read_course
 from autograder.core.results import Verdict
 from autograder.judging.student_calls import call_student_function
-from autograder.values.case_records import Answer
+from autograder.values.case_records import CallOutcome
 
 LABS = read_labs(read_course(Path(__file__).parents[2]))
 ALL_MISCONCEPTIONS = {e.name: e for lab in LABS.values() for e in lab.exercises.values()}
@@ -35,7 +35,7 @@ def questions(name, seed):
     Without the corners, which tell no mistakes apart; in the first draw, also without the cases
     that limit the memory.
     """
-    case_questions = EXERCISES[name].questions(seed)[: len(EXERCISES[name].questions())]
+    case_questions = EXERCISES[name].test_cases(seed)[: len(EXERCISES[name].test_cases())]
     return [q for q in case_questions if seed != SEEDS[0] or q.inputs.memory is None]
 
 
@@ -45,11 +45,11 @@ def leaves_out_memory_cases(name, seed):
     Some misconceptions give right results that take too much memory. The second draw, CI's, and the
     build's proof have these cases.
     """
-    return len(questions(name, seed)) < len(EXERCISES[name].questions())
+    return len(questions(name, seed)) < len(EXERCISES[name].test_cases())
 
 
 def finding(name, answers, seed):
-    return judge_answers(EXERCISES[name], questions(name, seed), answers)
+    return judge_outcomes(EXERCISES[name], questions(name, seed), answers)
 
 
 def answers(name, function, seed):
@@ -120,7 +120,7 @@ def test_the_message_speaks_of_a_case_that_its_explanation_fits():
     """The first failing case is something else; the misconception gives the others."""
     wrong_answers = [question.mistakes["no-scale"] for question in questions("calculate_weights", None)]
     first = finding("calculate_weights", wrong_answers, None).case_index
-    wrong_answers[first] = Answer(error="ValueError: something else")
+    wrong_answers[first] = CallOutcome(error="ValueError: something else")
     result = finding("calculate_weights", wrong_answers, None)
     assert result.misconception == "no-scale"
     assert result.case_index > first
@@ -227,7 +227,7 @@ def test_what_is_wrong_at_one_edge_only_is_refused(name, edge, function):
 
 def test_to_ask_whether_a_mistake_is_known_computes_nothing(monkeypatch):
     """Each form of a wrong answer is looked for beside every mistake, of which most are then left out."""
-    first = EXERCISES["causal_mask"].questions(5)[0]
+    first = EXERCISES["causal_mask"].test_cases(5)[0]
     monkeypatch.setattr("autograder.authoring.exercise.call_student_function", None)
     assert all(name in first.mistakes for name in first.mistakes)
     assert "no-such-mistake" not in first.mistakes

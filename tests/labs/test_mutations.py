@@ -12,7 +12,7 @@ from autograder.authoring.lab import read_labs
 from autograder.core.course import read_course
 from autograder.core.notebook_cells import make_grade_id
 from autograder.core.results import Verdict
-from autograder.judging.compare import compare_answer
+from autograder.judging.compare import compare_outcome
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
 
@@ -176,7 +176,7 @@ def answer_source(exercise):
 def questions(exercise, seed):
     # Without those that ask for little memory: what gives other numbers there gives them with
     # fewer, too.
-    return [q for q in exercise.questions(seed) if q.inputs.memory is None]
+    return [q for q in exercise.test_cases(seed) if q.inputs.memory is None]
 
 
 def survives(exercise, source):
@@ -186,7 +186,7 @@ def survives(exercise, source):
         case_questions, answers = questions(exercise, seed), []
         for question in case_questions:
             answers.append(call_student_function(namespace[exercise.name], question.inputs))
-            if compare_answer(question.expected, answers[-1], exercise.rules, question.inputs):
+            if compare_outcome(question.expected, answers[-1], exercise.rules, question.inputs):
                 return False  # what is said of it is nothing to this
         if judge(case_questions, answers, exercise.rules, ()).verdict is not Verdict.PASS:
             return False

@@ -15,7 +15,7 @@ import pytest
 from our_course import COURSE, ROOT
 
 from autograder.authoring.lab import read_labs
-from autograder.judging.compare import compare_answer
+from autograder.judging.compare import compare_outcome
 from autograder.judging.student_calls import call_student_function
 
 LABS = [lab for lab in read_labs(COURSE).values() if not lab.needs]
@@ -42,7 +42,7 @@ def functions(source, name):
 def find_answered_exercises(function, exercises):
     """The exercises that a function answers: all questions of one that it can be asked by its first line."""
     for exercise in exercises:
-        exercise_questions = [q for q in exercise.questions() if _fits(function, q.inputs)]
+        exercise_questions = [q for q in exercise.test_cases() if _fits(function, q.inputs)]
         if len(exercise_questions) > 2 and all(
             _right(function, question, exercise.rules) for question in exercise_questions
         ):
@@ -59,7 +59,7 @@ def _fits(function, inputs):
 
 def _right(function, question, rules):
     answer = call_student_function(function, question.inputs, rules.call)
-    return compare_answer(question.expected, answer, rules, question.inputs) is None
+    return compare_outcome(question.expected, answer, rules, question.inputs) is None
 
 
 @pytest.fixture(autouse=True)

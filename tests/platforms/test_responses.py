@@ -348,7 +348,7 @@ def test_text_of_a_student_is_escaped_everywhere(grade):
 
 
 def test_hidden_cases_and_the_reference_are_not_revealed(grade):
-    sizes = {question.inputs.args[0] for question in lab(LAB).exercises[EXERCISE].questions()}
+    sizes = {question.inputs.args[0] for question in lab(LAB).exercises[EXERCISE].test_cases()}
     source = f"""\
 def {EXERCISE}(size):
     if size not in {sizes}:
@@ -371,7 +371,7 @@ def {EXERCISE}(size):
     ],
 )
 def test_an_error_that_quotes_a_hidden_input_is_explained_without_its_text(grade, error):
-    sizes = {question.inputs.args[0] for question in lab(LAB).exercises[EXERCISE].questions()}
+    sizes = {question.inputs.args[0] for question in lab(LAB).exercises[EXERCISE].test_cases()}
     source = f"""\
 def {EXERCISE}(size):
     if size not in {sizes}:

@@ -31,7 +31,7 @@ from autograder.reports.manual_marks import (
     ManualMark,
     SheetError,
     StudentAnswer,
-    group_answers,
+    group_outcomes,
     import_sheets,
     read_question_answers,
     write_marking_sheet,
@@ -410,7 +410,7 @@ def test_similar_answers_stand_together():
         "g": "x",
     }
     groups = list(
-        group_answers([StudentAnswer(s, s, ManualMark(), s, source=text) for s, text in texts.items()])
+        group_outcomes([StudentAnswer(s, s, ManualMark(), s, source=text) for s, text in texts.items()])
     )
     assert [
         (group.number, [[a.student for _, a in equal_answers] for equal_answers in group.wordings])

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from autograder.sandbox import Cell, CellRun, SandboxError
-from autograder.sandbox.base import _decode_answers
+from autograder.sandbox.base import _decode_outcomes
 from autograder.sandbox.inside import protocol
 from autograder.sandbox.inside.executor import call_and_encode_results
 from autograder.sandbox.inside.protocol import Channel, ProtocolError
 from autograder.sandbox.no_isolation import NoIsolation
 from autograder.values import encoding
-from autograder.values.case_records import DTYPES, Answer, Inputs, inputs
+from autograder.values.case_records import DTYPES, CallOutcome, Inputs, inputs
 from autograder.values.encoding import MAX_ARRAYS, ByteReader, decode, encode, read_frame
 from autograder.values.value_types import MAX_ANSWER_CHARACTERS, MAX_ANSWER_PARTS, SingleUseArrays
 
@@ -87,9 +87,9 @@ def test_inputs_come_back(args, kwargs):
 )
 def test_answers_come_back(value, kind, error, modified):
     values: list = []
-    record = encoding.pack_answer(Answer(value, kind, error, tuple(modified)), values)
+    record = encoding.pack_outcome(CallOutcome(value, kind, error, tuple(modified)), values)
     header, decoded_values = decode(encode({"answer": record}, values))
-    unpacked = encoding.unpack_answer(header["answer"], SingleUseArrays(decoded_values))
+    unpacked = encoding.unpack_outcome(header["answer"], SingleUseArrays(decoded_values))
     clean = [text.encode("utf-8", "replace").decode() for text in (kind, error, *modified)]
     assert [unpacked.type, unpacked.error, *unpacked.modified] == clean
     assert (unpacked.value is None) == (value is None)
@@ -156,12 +156,12 @@ def test_cut_frames_are_refused(length):
 @quick
 @given(json_values)
 def test_any_json_as_values_is_refused_or_plain(value):
-    for unpack in (encoding.unpack_inputs, encoding.unpack_answer):
+    for unpack in (encoding.unpack_inputs, encoding.unpack_outcome):
         try:
             unpacked = unpack(value, [np.zeros(2)])
         except ProtocolError:
             continue
-        assert isinstance(unpacked, (Inputs, Answer))
+        assert isinstance(unpacked, (Inputs, CallOutcome))
     with suppress(ProtocolError):
         protocol.check_output(value)
 
@@ -257,10 +257,10 @@ def test_odd_arguments_are_refused(record):
     ],
 )  # fmt: skip
 def test_odd_answers_are_refused(change):
-    good = encoding.pack_answer(Answer(np.zeros(2)), [])
-    assert encoding.unpack_answer(good, SingleUseArrays([np.zeros(2)])).value.shape == (2,)
+    good = encoding.pack_outcome(CallOutcome(np.zeros(2)), [])
+    assert encoding.unpack_outcome(good, SingleUseArrays([np.zeros(2)])).value.shape == (2,)
     with pytest.raises(ProtocolError):
-        encoding.unpack_answer({**good, **change}, SingleUseArrays([np.zeros(2)]))
+        encoding.unpack_outcome({**good, **change}, SingleUseArrays([np.zeros(2)]))
 
 
 @pytest.mark.parametrize(
@@ -374,7 +374,7 @@ def test_what_an_answer_may_hold_the_grader_reads(name):
     written = b"".join(
         call_and_encode_results(answer, "function", [Inputs((number,)) for number in range(times)])
     )
-    answers, problem = _decode_answers(
+    answers, problem = _decode_outcomes(
         written, times, [times * MAX_ARRAYS, times * encoding.MAX_PAYLOAD_BYTES]
     )
     assert problem == "" and len(answers) == times
@@ -384,7 +384,7 @@ def test_what_an_answer_may_hold_the_grader_reads(name):
 def test_an_answer_of_any_plain_keys_is_sent(value):
     written = b"".join(call_and_encode_results(lambda: value, "function", [Inputs()] * 3))
     header, _ = read_frame(ByteReader(written).read, 10_000, 0)
-    assert [encoding.unpack_answer(answer, SingleUseArrays([])).value for answer in header["answers"]] == [
+    assert [encoding.unpack_outcome(answer, SingleUseArrays([])).value for answer in header["answers"]] == [
         value
     ] * 3
 

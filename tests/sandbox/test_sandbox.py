@@ -99,7 +99,7 @@ def error_of(run) -> str:
 
 def ask(name="double", *arrays, call="function") -> Cell:
     return Cell(
-        "", exercise=name, questions=[inputs(a) for a in arrays or (np.ones(3), np.arange(4))], call=call
+        "", exercise=name, call_inputs=[inputs(a) for a in arrays or (np.ones(3), np.arange(4))], call=call
     )
 
 
@@ -108,11 +108,11 @@ DOUBLE = Cell("def double(x):\n    return 2 * x")
 
 def attack(sandbox, code: str, **limits):
     """Run an attack between two honest questions, and check that both are answered correctly."""
-    first_question = Cell("", "double", [inputs(np.ones(2))])
-    cells = [DOUBLE, first_question, Cell(code), ask()]
+    first_case = Cell("", "double", [inputs(np.ones(2))])
+    cells = [DOUBLE, first_case, Cell(code), ask()]
     runs = sandbox.run(cells, replace(LIMITS, **limits))
-    assert [a.value.tolist() for a in runs[1].answers] == [[2, 2]]
-    assert [a.value.tolist() for a in runs[3].answers] == [[2, 2, 2], [0, 2, 4, 6]], runs
+    assert [a.value.tolist() for a in runs[1].outcomes] == [[2, 2]]
+    assert [a.value.tolist() for a in runs[3].outcomes] == [[2, 2, 2], [0, 2, 4, 6]], runs
     assert runs[3].status == "ok"
     return runs[2]
 
@@ -276,12 +276,12 @@ def test_answers_come_back_as_they_were(sandbox):
         "import numpy as np\ndef echo(x, **named):\n    assert named['name'] in ('é', '')\n    x += 1\n    return x"
     )
     run = sandbox.run([definition, Cell("", "echo", questions[:1])])[1]
-    (answer,) = run.answers
+    (answer,) = run.outcomes
     assert answer.value.dtype == np.float16 and answer.value.tolist() == [[2.5]] and answer.modified == ("x",)
     definition = Cell(
         "import numpy as np\ndef echo(x, scale, **named):\n    return np.full(x.shape, scale, named['dtype'])"
     )
-    (answer,) = sandbox.run([definition, Cell("", "echo", questions[1:])])[1].answers
+    (answer,) = sandbox.run([definition, Cell("", "echo", questions[1:])])[1].outcomes
     assert answer.value.shape == (0, 3) and answer.value.dtype == np.float64
     assert echo.source  # the inputs above are all the kinds there are
 
@@ -297,9 +297,9 @@ def test_errors_missing_names_and_layers(sandbox):
             Cell("", "Layer", [map_inputs(inputs().query(result(np.zeros(2))), convert_argument)]),
         ]
     )
-    assert [a.error[:15] for a in runs[1].answers] == ["ValueError: no "] * 2
-    assert runs[2].missing and runs[2].answers == []
-    assert runs[3].answers[0].value[0].tolist() == [1, 1]
+    assert [a.error[:15] for a in runs[1].outcomes] == ["ValueError: no "] * 2
+    assert runs[2].missing and runs[2].outcomes == []
+    assert runs[3].outcomes[0].value[0].tolist() == [1, 1]
 
 
 def test_odd_displays_are_shown_as_far_as_they_can_be(sandbox):
@@ -536,7 +536,7 @@ def test_fork_bomb_in_a_question_costs_that_question(sandbox):
         "import os\ndef bomb(x):\n    while True:\n        try:\n            os.fork()\n        except OSError:\n            pass"
     )
     runs = sandbox.run([DOUBLE, bomb, ask("bomb"), ask()], BRIEF)
-    assert runs[2].status in ("timeout", "crash") and runs[3].answers[0].value.tolist() == [2, 2, 2]
+    assert runs[2].status in ("timeout", "crash") and runs[3].outcomes[0].value.tolist() == [2, 2, 2]
 
 
 def test_the_number_of_processes_is_limited(sandbox):
@@ -597,8 +597,8 @@ time.sleep(100)""",
 def test_memory_bomb_in_a_question_costs_that_question(sandbox):
     bomb = Cell("def bomb(x):\n    kept = []\n    while True:\n        kept.append(bytearray(50_000_000))")
     runs = sandbox.run([DOUBLE, bomb, ask("bomb"), ask()], replace(LIMITS, call_seconds=10))
-    assert [run.status for run in runs] == ["ok"] * 4 and len(runs[3].answers) == 2
-    assert {answer.error for answer in runs[2].answers} == {"MemoryError"}
+    assert [run.status for run in runs] == ["ok"] * 4 and len(runs[3].outcomes) == 2
+    assert {answer.error for answer in runs[2].outcomes} == {"MemoryError"}
 
 
 HOLDING_FUNCTION = """
@@ -615,13 +615,13 @@ TABLE_BYTES = 40_000_000  # bytes that `holds(5000)` needs
 def measure_peak(sandbox, source, size=5000):
     """Return the peak memory of an answer after `source` has patched any code that it likes."""
     question = replace(inputs(size), memory=MEMORY_LIMIT)
-    test_cell = Cell("", exercise="holds", questions=[inputs(2), question, inputs(3)])
+    test_cell = Cell("", exercise="holds", call_inputs=[inputs(2), question, inputs(3)])
     _, attack_run, run = sandbox.run([Cell(HOLDING_FUNCTION), Cell(source), test_cell])
     assert attack_run.status == "ok", "the attack itself fails, so it proves nothing"
     assert run.status == "ok", run.reason
-    assert [answer.value for answer in run.answers] == [2.0] * 3, "in order"
-    assert [answer.peak_bytes for answer in run.answers[::2]] == [0, 0], "measured only if it is limited"
-    return run.answers[1].peak_bytes
+    assert [answer.value for answer in run.outcomes] == [2.0] * 3, "in order"
+    assert [answer.peak_bytes for answer in run.outcomes[::2]] == [0, 0], "measured only if it is limited"
+    return run.outcomes[1].peak_bytes
 
 
 def test_what_an_answer_holds_is_measured(sandbox):
@@ -788,9 +788,9 @@ def test_what_an_answer_holds_cannot_be_forged(sandbox, name):
     if "kept busy" in name:
         question = [replace(inputs(5000), memory=MEMORY_LIMIT)]
         run = sandbox.run(
-            [Cell(HOLDING_FUNCTION), Cell(source), Cell("", exercise="holds", questions=question)]
+            [Cell(HOLDING_FUNCTION), Cell(source), Cell("", exercise="holds", call_inputs=question)]
         )[-1]
-        assert run.status == "crash" and not run.answers, (
+        assert run.status == "crash" and not run.outcomes, (
             "such a large output is not read during a measurement"
         )
         return
@@ -815,11 +815,11 @@ def test_what_lies_beside_an_answer_is_not_held_by_it(sandbox, code):
 def test_more_answers_than_fit_into_a_frame_cost_that_question(sandbox):
     """Each answer was small enough; all together once looked like a failed sandbox: no mark."""
     definition = Cell("import numpy as np\ndef many(x): return [np.zeros(1)] * 19_000")
-    test_cell = Cell("", exercise="many", questions=[inputs(n) for n in range(12)])
+    test_cell = Cell("", exercise="many", call_inputs=[inputs(n) for n in range(12)])
     runs = sandbox.run([DOUBLE, definition, test_cell, ask()])
-    assert (runs[2].status, runs[2].answers) == ("crash", [])
+    assert (runs[2].status, runs[2].outcomes) == ("crash", [])
     assert "more than answers can be" in runs[2].reason
-    assert runs[3].status == "ok" and len(runs[3].answers) == 2
+    assert runs[3].status == "ok" and len(runs[3].outcomes) == 2
 
 
 def test_the_kernel_is_told_to_end_a_submission_before_all_others(sandbox):
@@ -973,7 +973,7 @@ def test_a_cell_that_ends_the_process_is_left_out(sandbox, code, status):
 def test_a_question_that_goes_wrong_costs_that_question_only(sandbox, body, status):
     runs = sandbox.run([DOUBLE, Cell(f"def bad(x):\n    {body}"), ask("bad"), ask()], BRIEF)
     assert runs[2].status == status, runs[2]
-    assert [a.value.tolist() for a in runs[3].answers] == [[2, 2, 2], [0, 2, 4, 6]]
+    assert [a.value.tolist() for a in runs[3].outcomes] == [[2, 2, 2], [0, 2, 4, 6]]
     assert [run.status for run in runs] == ["ok", "ok", status, "ok"]
 
 
@@ -986,7 +986,7 @@ def test_the_last_exercise_is_asked_in_the_submissions_own_process_and_no_other(
     test_cell = ask("whose", np.ones(1))
     for cells, is_last in (([test_cell], True), ([Cell("1")], False), ([WAITING_THREAD, test_cell], False)):
         runs = sandbox.run([ANSWER_PID, test_cell, *cells])
-        pids = [run.answers[0].value for run in runs if run.answers]
+        pids = [run.outcomes[0].value for run in runs if run.outcomes]
         assert pids[0] != 1 and (pids[-1] == 1) == is_last, (cells, pids)
 
 
@@ -1009,7 +1009,7 @@ def test_what_goes_wrong_in_the_last_exercise_costs_it_only_and_nothing_is_run_a
     )
     runs = sandbox.run([DOUBLE, ask(), Cell(f"def bad(x):\n    {body}"), ask("bad")], BRIEF)
     assert [run.status for run in runs] == ["ok", "ok", "ok", status]
-    assert [a.value.tolist() for a in runs[1].answers] == [[2, 2, 2], [0, 2, 4, 6]]
+    assert [a.value.tolist() for a in runs[1].outcomes] == [[2, 2, 2], [0, 2, 4, 6]]
     assert len(attempts) == 1
 
 
@@ -1060,14 +1060,14 @@ def burn(seconds):
 )
 def test_a_slow_answer_and_an_endless_one_get_different_sentences(sandbox, body, reason):
     cell = Cell(f"{BURN}\ndef slow(x):\n    {body.strip()}\n    return x")
-    runs = sandbox.run([cell, Cell("", exercise="slow", questions=[inputs(1)]), DOUBLE, ask()], HALF)
+    runs = sandbox.run([cell, Cell("", exercise="slow", call_inputs=[inputs(1)]), DOUBLE, ask()], HALF)
     assert (runs[1].status, runs[1].reason) == ("timeout", reason)
     assert runs[3].status == "ok"
 
 
 def test_an_answer_that_gets_on_is_slow_and_not_endless(sandbox):
     cell = Cell(f"{BURN}\ndef slow(x):\n    burn(0.1)\n    return x")
-    run = sandbox.run([cell, Cell("", exercise="slow", questions=[inputs(1)] * 20)], HALF)[1]
+    run = sandbox.run([cell, Cell("", exercise="slow", call_inputs=[inputs(1)] * 20)], HALF)[1]
     assert (run.status, run.reason) == ("timeout", "It needs more than 0.75 s of the 0.5 allowed.")
     assert run.charged_seconds > 0.5
 
@@ -1076,7 +1076,7 @@ def test_an_answer_that_gets_on_is_slow_and_not_endless(sandbox):
 def test_a_busy_machine_changes_no_verdict(sandbox, make_busy):
     """Eight other processes share the cores; the answer's CPU time stays the same."""
     slow = Cell(f"{BURN}\ndef slow(x):\n    burn(0.9)\n    return x")
-    test_cell = Cell("", exercise="slow", questions=[inputs(1)])
+    test_cell = Cell("", exercise="slow", call_inputs=[inputs(1)])
     make_busy()
     run = sandbox.run([slow, test_cell], replace(LIMITS, call_seconds=1.2, cell_seconds=1))[1]
     assert run.status == "ok" and run.seconds > 1.2, "it was not busy"
@@ -1101,10 +1101,10 @@ def test_a_slow_functions_time_is_paid_once(sandbox):
     quick = Cell("def quick(x):\n    return x")
     question, callees = [inputs(1)], frozenset({"slow"})
     tests = [
-        Cell("", exercise="slow", questions=question),
-        Cell("", exercise="caller", questions=question, judged_again_without=callees),
-        Cell("", exercise="quick", questions=question, judged_again_without=callees),
-        Cell("", exercise="caller", questions=question),
+        Cell("", exercise="slow", call_inputs=question),
+        Cell("", exercise="caller", call_inputs=question, judged_again_without=callees),
+        Cell("", exercise="quick", call_inputs=question, judged_again_without=callees),
+        Cell("", exercise="caller", call_inputs=question),
     ]
     runs = sandbox.run([slow, quick, *tests], replace(LIMITS, call_seconds=1))[2:]
     assert [run.status for run in runs] == ["timeout", "timeout", "ok", "timeout"]
@@ -1168,7 +1168,7 @@ for fd in range(300):
 def test_forged_frames_in_a_cell_harm_only_their_submission(sandbox, name):
     limits = replace(LIMITS, cell_seconds=1)  # half a frame is waited for
     runs = sandbox.run([DOUBLE, ask(), Cell(WRITE_EVERYWHERE.format(data=FORGERIES[name])), ask()], limits)
-    assert runs[1].status == "ok" and len(runs[1].answers) == 2
+    assert runs[1].status == "ok" and len(runs[1].outcomes) == 2
     assert {run.status for run in runs} <= set(CellOutcome)
     honest = sandbox.run([DOUBLE, ask()])
     assert [run.status for run in honest] == ["ok", "ok"], "the next run is out of step"
@@ -1185,17 +1185,17 @@ def test_a_forged_frame_is_called_that(sandbox):
 def test_half_a_frame_of_a_process_that_was_killed_is_not_called_forged():
     frame = frames_module.encode({"first": 0, "answers": []}, [np.zeros(5)])
     for end in range(1, len(frame)):
-        assert running._decode_answers(frame[:end], 1, [9, 999]) == ([], "")
+        assert running._decode_outcomes(frame[:end], 1, [9, 999]) == ([], "")
     for odd in (b"x" * 30, frames_module.encode({"op": "done"}), b"ALW1" + b"\xff" * 12):
-        assert running._decode_answers(odd, 1, [9, 999]) == ([], running.protocol.FORGED_MESSAGE)
+        assert running._decode_outcomes(odd, 1, [9, 999]) == ([], running.protocol.FORGED_MESSAGE)
 
 
 @pytest.mark.parametrize("name", FORGERIES)
 def test_forged_frames_in_a_question_harm_only_that_question(sandbox, name):
     body = "\n    ".join(WRITE_EVERYWHERE.format(data=FORGERIES[name]).strip().splitlines())
     runs = sandbox.run([DOUBLE, Cell(f"def bad(x):\n    {body}\n    return x"), ask("bad"), ask()])
-    assert runs[2].status == "crash" and len(runs[2].answers) <= 1
-    assert [a.value.tolist() for a in runs[3].answers] == [[2, 2, 2], [0, 2, 4, 6]]
+    assert runs[2].status == "crash" and len(runs[2].outcomes) <= 1
+    assert [a.value.tolist() for a in runs[3].outcomes] == [[2, 2, 2], [0, 2, 4, 6]]
 
 
 @pytest.mark.parametrize(
@@ -1211,7 +1211,7 @@ def bad(x):
     fd = next(fd for fd in range(299, 4, -1) if writable(fd))
     for first, count in {frames}:
         arrays = []
-        answers = [frames.pack_answer(module.Answer(np.full(3, 7.0)), arrays) for _ in range(count)]
+        answers = [frames.pack_outcome(module.CallOutcome(np.full(3, 7.0)), arrays) for _ in range(count)]
         os.write(fd, frames.encode({{"first": first, "answers": answers}}, arrays))
     os._exit(0)
 def writable(fd):
@@ -1222,8 +1222,8 @@ def writable(fd):
         return False
 """
     runs = sandbox.run([DOUBLE, Cell(code), ask("bad"), ask()])
-    assert runs[2].status == "crash" and len(runs[2].answers) <= 2
-    assert len(runs[3].answers) == 2 and runs[3].status == "ok"
+    assert runs[2].status == "crash" and len(runs[2].outcomes) <= 2
+    assert len(runs[3].outcomes) == 2 and runs[3].status == "ok"
 
 
 def test_answers_of_one_exercise_never_count_for_another(sandbox):
@@ -1232,7 +1232,7 @@ def test_answers_of_one_exercise_never_count_for_another(sandbox):
 import threading, numpy as np, time, os
 from autograder.judging import student_calls as module; from autograder.values import encoding as frames
 def forge():
-    answer = frames.pack_answer(module.Answer(np.full(3, 7.0)), arrays := [])
+    answer = frames.pack_outcome(module.CallOutcome(np.full(3, 7.0)), arrays := [])
     inner = frames.encode({"first": 0, "answers": [answer]}, arrays)
     data = frames.encode({"op": "answers"}, [np.frombuffer(inner, np.uint8)])
     while True:
@@ -1242,7 +1242,7 @@ def slow(x):
     return 2 * x
 threading.Thread(target=forge, daemon=True).start()"""
     runs = sandbox.run([DOUBLE, ask(), Cell(code), ask("slow")])
-    assert runs[1].status == "ok" and runs[1].answers[0].value.tolist() == [2, 2, 2]
+    assert runs[1].status == "ok" and runs[1].outcomes[0].value.tolist() == [2, 2, 2]
     assert runs[3].status == "crash" or runs[2].status == "crash"
 
 
@@ -1271,7 +1271,7 @@ def test_sabotage_is_not_seen_by_the_next_submission(sandbox):
     sandbox.run([DOUBLE, ask(), Cell(SABOTAGE), ask()])
     runs_after = sandbox.run([DOUBLE, ask(), Cell("import numpy as np\nprint(np.exp(0.0), len([1, 2]))")])
     assert text_of(runs_before[2]) == text_of(runs_after[2]) == "1.0 2\n"
-    assert [a.value.tolist() for a in runs_after[1].answers] == [[2, 2, 2], [0, 2, 4, 6]]
+    assert [a.value.tolist() for a in runs_after[1].outcomes] == [[2, 2, 2], [0, 2, 4, 6]]
 
 
 def test_two_submissions_at_once_share_nothing(sandbox):
@@ -1609,7 +1609,7 @@ def unconfined():
 def test_without_the_sandbox_honest_notebooks_run_alike(unconfined):
     runs = unconfined.run([DOUBLE, Cell("print(1)\n2"), ask(), ask("absent")])
     assert [run.status for run in runs] == ["ok"] * 4 and runs[3].missing
-    assert runs[2].answers[1].value.tolist() == [0, 2, 4, 6]
+    assert runs[2].outcomes[1].value.tolist() == [0, 2, 4, 6]
 
 
 @pytest.mark.parametrize(

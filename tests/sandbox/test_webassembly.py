@@ -66,7 +66,7 @@ def attack(sandbox, code: str, **limits):
     """Run an attack between two honest questions, and check that both are answered correctly."""
     runs = sandbox.run([DOUBLE, ASK, Cell(code), ASK], replace(LIMITS, **limits))
     for run in (runs[1], runs[3]):
-        assert [answer.value.tolist() for answer in run.answers] == [[2, 2], [0, 2, 4]], runs
+        assert [answer.value.tolist() for answer in run.outcomes] == [[2, 2], [0, 2, 4]], runs
         assert run.status == "ok"
     return runs[2]
 
@@ -163,7 +163,7 @@ def test_a_left_over_shell_line_costs_no_answer(sandbox, line):
     """As in bubblewrap, where the command fails, the cell goes on."""
     runs = sandbox.run([Cell(f"{line}\ndef double(x):\n    return 2 * x"), ASK], LIMITS)
     assert runs[0].status == "ok" and "There are no other programs" in text_of(runs[0])
-    assert [answer.value.tolist() for answer in runs[1].answers] == [[2, 2], [0, 2, 4]]
+    assert [answer.value.tolist() for answer in runs[1].outcomes] == [[2, 2], [0, 2, 4]]
 
 
 @needs_guest
@@ -319,7 +319,7 @@ def test_what_an_answer_holds_is_seen_from_outside(sandbox, preparation, code, i
     runs = sandbox.run(
         [Cell(f"{prelude}\ndef holds(x):\n    kept = {code}\n    return 1.0"), ask, DOUBLE, ASK]
     )
-    assert (runs[1].status == "ok" and runs[1].answers[0].peak_bytes == 0) == is_allowed and runs[
+    assert (runs[1].status == "ok" and runs[1].outcomes[0].peak_bytes == 0) == is_allowed and runs[
         3
     ].status == "ok"
 
@@ -328,7 +328,7 @@ def test_what_an_answer_holds_is_seen_from_outside(sandbox, preparation, code, i
 def test_a_large_question_is_not_what_its_answer_holds(sandbox):
     ask = Cell("", "total", [replace(inputs(np.ones(1 << 19)), memory=1 << 20)])
     runs = sandbox.run([Cell("def total(x):\n    return float(x.sum())"), ask])
-    assert runs[1].answers[0].value == 1 << 19 and runs[1].answers[0].peak_bytes == 0
+    assert runs[1].outcomes[0].value == 1 << 19 and runs[1].outcomes[0].peak_bytes == 0
 
 
 DEEP = {
@@ -447,9 +447,9 @@ def send(header):
     os.write(1, struct.pack('!4sIQ', b'ALW1', len(data), 0) + data)
 """
     runs = sandbox.run([DOUBLE, ASK, Cell(prelude + code), ASK], LIMITS)
-    assert [answer.value.tolist() for answer in runs[1].answers] == [[2, 2], [0, 2, 4]]
+    assert [answer.value.tolist() for answer in runs[1].outcomes] == [[2, 2], [0, 2, 4]]
     if runs[2].status != "ok":  # it cost the cell, so the rest ran without it
-        assert [answer.value.tolist() for answer in runs[3].answers] == [[2, 2], [0, 2, 4]]
+        assert [answer.value.tolist() for answer in runs[3].outcomes] == [[2, 2], [0, 2, 4]]
 
 
 @needs_guest
@@ -470,7 +470,7 @@ def test_an_answer_that_is_stopped_in_the_midst_of_a_word_keeps_what_it_said(san
     code = "import os\ndef bad(x):\n    if x:\n        os.write(1, b'ALW1' + bytes(3))\n        os.abort()\n    return 7"
     cells = [Cell("", "bad", [replace(inputs(0), memory=1 << 30), inputs(1), inputs(0)]), DOUBLE, ASK]
     _, run, _, next_run = sandbox.run([Cell(code), *cells], LIMITS)
-    assert (run.status, run.forged, [answer.value for answer in run.answers]) == ("crash", False, [7])
+    assert (run.status, run.forged, [answer.value for answer in run.outcomes]) == ("crash", False, [7])
     assert next_run.status == "ok"
 
 
@@ -590,7 +590,7 @@ def test_an_answer_leaves_no_trace_in_the_submission(sandbox):
     code = "seen = []\ndef count(x):\n    seen.append(x)\n    open('/tmp/seen', 'a').write('x')\n    return len(seen)"
     ask = Cell("", "count", [inputs(1), inputs(2)])
     runs = sandbox.run([Cell(code), ask, ask, Cell("import os\nprint(seen, os.path.exists('/tmp/seen'))")])
-    assert [answer.value for answer in runs[1].answers + runs[2].answers] == [1, 2, 1, 2]
+    assert [answer.value for answer in runs[1].outcomes + runs[2].outcomes] == [1, 2, 1, 2]
     assert text_of(runs[3]) == "[] False\n"
 
 
@@ -625,7 +625,7 @@ def test_an_answer_of_any_form_arrives(sandbox):
         cells += [Cell(f"def f{number}(x): return {code}"), test_cell]
     for name, (_, expected), run in zip(FORMS, FORMS.values(), sandbox.run(cells)[2::2], strict=True):
         assert run.status == "ok" and not run.forged, (name, run)
-        (answer,) = run.answers
+        (answer,) = run.outcomes
         if isinstance(expected, str):
             assert answer.type == expected, name
         elif isinstance(expected, list):
@@ -650,8 +650,8 @@ def count(n):
     return int(np.prod(many)), int(np.arange(n).sum()), int((np.arange(n) ** 2)[-1]), kinds, narrow, ways, floats
 """
     (_, run) = sandbox.run([Cell(code), Cell("", "count", [inputs(100_000)])])
-    assert not run.answers[0].error
-    product, total, square, kinds, narrow, ways, floats = run.answers[0].value
+    assert not run.outcomes[0].error
+    product, total, square, kinds, narrow, ways, floats = run.outcomes[0].value
     assert ways == 7 * [10**10] and floats == ["float32", "float64"]
     assert (product, total, square) == (32_768_000_000, 4_999_950_000, 9_999_800_001)
     assert kinds == ["int64", "int64", "int64", "bool", "float64"] and narrow == ("int32", "int32", 3)

@@ -25,7 +25,7 @@ from autograder.student import check_notebook as notebook_module
 from autograder.student.check import CheckFailed, check, criteria, progress, ready
 from autograder.student.check_notebook import NotebookError, check_notebook
 from autograder.student.workspace import reset_copy
-from autograder.values.case_records import ComparisonRules, Inputs, Question
+from autograder.values.case_records import ComparisonRules, Inputs, TestCase
 from autograder.values.structural_mistakes import NOT_WRITTEN_MESSAGE
 
 
@@ -685,7 +685,7 @@ def test_the_argument_probe_explains_a_wrong_result(answer, sentence):
     for n in (2, 4):
         inputs = Inputs(tuple(rng.normal(size=(n, n)) for _ in range(3)))
         questions.append(
-            Question(
+            TestCase(
                 "",
                 inputs,
                 distinctive_result(inputs.args[0] @ inputs.args[1].T, inputs.args[2]) - 0.3,
@@ -696,12 +696,12 @@ def test_the_argument_probe_explains_a_wrong_result(answer, sentence):
     assert sentence in text and bool(text) == bool(sentence)
 
 
-def make_questions(reference, *calls):
-    return [Question("", Inputs(args), reference(*args), {}) for args in calls]
+def make_test_cases(reference, *calls):
+    return [TestCase("", Inputs(args), reference(*args), {}) for args in calls]
 
 
 def test_the_probe_also_tries_row_vectors_and_integers():
-    questions = make_questions(
+    questions = make_test_cases(
         lambda x, row: 3 * x,
         *[(np.arange(float(n)), np.ones((1, n)) * n) for n in (8, 9)],
     )
@@ -710,7 +710,7 @@ def test_the_probe_also_tries_row_vectors_and_integers():
         questions,
         ComparisonRules(),
     )
-    questions = make_questions(np.cos, (np.arange(5),), (np.arange(3, 9),))
+    questions = make_test_cases(np.cos, (np.arange(5),), (np.arange(3, 9),))
     assert "With `x` multiplied by ½" in explain_by_arguments(
         lambda x: np.cos(2 * x),
         questions,
@@ -726,13 +726,13 @@ def test_a_wrong_default_is_named():
         return right(x, axis)
 
     table = np.arange(1.0, 7).reshape(2, 3)
-    text = explain_by_arguments(wrong_default, make_questions(right, (table,)), ComparisonRules())
+    text = explain_by_arguments(wrong_default, make_test_cases(right, (table,)), ComparisonRules())
     assert text.startswith(
         "The call leaves `axis` out, so your function uses -1. With `axis=0` your function gives",
     )
     other_text = explain_by_arguments(
         lambda x, axis: right(x, axis - 1),
-        make_questions(right, (table, 1)),
+        make_test_cases(right, (table, 1)),
         ComparisonRules(),
     )
     assert "The call leaves" not in other_text and "increased by 1" in other_text
@@ -742,12 +742,12 @@ def test_a_passing_case_rules_out_an_explanation():
     def zero_if_negative(x):
         return np.zeros_like(x) if (x < 0).any() else 2 * x
 
-    failing = make_questions(
+    failing = make_test_cases(
         lambda x: 2 * x,
         (np.array([-1.0, 2.0, 3.0]),),
         (np.array([1.0, -2.0, 3.0, 4.0]),),
     )
-    passing = make_questions(lambda x: 2 * x, (np.array([1.0, 2.0, 3.0]),))
+    passing = make_test_cases(lambda x: 2 * x, (np.array([1.0, 2.0, 3.0]),))
     assert "does not depend on `x`" in explain_by_arguments(
         zero_if_negative,
         failing,
@@ -771,7 +771,7 @@ def test_the_probe_swaps_and_shifts_settings():
     def one_less(x, rate=0.5, step=1, decay=0.25):
         return reference(x, rate, step - 1, decay)
 
-    questions = make_questions(reference, (np.arange(3.0),), (np.arange(4.0), 0.3, 2, 0.7))
+    questions = make_test_cases(reference, (np.arange(3.0),), (np.arange(4.0), 0.3, 2, 0.7))
     assert "`rate` and `decay` exchanged" in explain_by_arguments(
         swapped_rates,
         questions,
@@ -782,7 +782,7 @@ def test_the_probe_swaps_and_shifts_settings():
 
 def test_an_inverted_mask_is_named():
     mask = np.array([[True, False], [True, True]])
-    questions = make_questions(lambda x, m: np.where(m, x, 0.0), (np.ones((2, 2)), mask))
+    questions = make_test_cases(lambda x, m: np.where(m, x, 0.0), (np.ones((2, 2)), mask))
     assert "True and False exchanged in `m`" in explain_by_arguments(
         lambda x, m: np.where(m, 0.0, x),
         questions,
@@ -791,7 +791,7 @@ def test_an_inverted_mask_is_named():
 
 
 def test_a_wrong_count_names_the_missing_or_extra_term():
-    questions = make_questions(
+    questions = make_test_cases(
         lambda d, layers: 4 * d * d * layers,
         (8, 2),
         (16, 3),
@@ -825,7 +825,7 @@ def test_an_argument_may_be_a_type():
     assert (
         explain_by_arguments(
             lambda x, dtype: x * x,
-            [Question("", inputs, inputs.args[0] * 3, {})],
+            [TestCase("", inputs, inputs.args[0] * 3, {})],
             ComparisonRules(),
         )
         == ""
@@ -833,7 +833,7 @@ def test_an_argument_may_be_a_type():
 
 
 def test_a_default_without_a_value_type_does_not_stop_the_probe():
-    questions = make_questions(lambda x: x * 3, (np.arange(4.0),))
+    questions = make_test_cases(lambda x: x * 3, (np.arange(4.0),))
     text = explain_by_arguments(lambda x, library=np: library.abs(x), questions, ComparisonRules())
     assert text == ""
 
@@ -841,7 +841,7 @@ def test_a_default_without_a_value_type_does_not_stop_the_probe():
 def test_entries_of_a_mapping_are_arguments_too():
     inputs = Inputs(({"gain": np.arange(3.0), "bias": np.arange(3.0) ** 2, "heads": 2}, np.ones(3)))
     questions = [
-        Question("", inputs, inputs.args[1] * inputs.args[0]["gain"] + inputs.args[0]["bias"], {}),
+        TestCase("", inputs, inputs.args[1] * inputs.args[0]["gain"] + inputs.args[0]["bias"], {}),
     ]
     assert "`bias`" in explain_by_arguments(
         lambda p, x: x * p["gain"] + p["gain"],
@@ -859,7 +859,7 @@ def test_entries_of_a_mapping_are_arguments_too():
 def test_an_array_unused_by_the_reference_is_not_blamed():
     rng = np.random.default_rng(4)
     inputs = Inputs(tuple(rng.normal(size=(3, 3)) for _ in range(3)))
-    questions = [Question("", inputs, inputs.args[0] @ inputs.args[1], {})]
+    questions = [TestCase("", inputs, inputs.args[0] @ inputs.args[1], {})]
 
     def reference(a, b, bias):
         return a @ b

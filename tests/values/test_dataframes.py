@@ -18,10 +18,10 @@ from autograder.authoring.lab import read_labs
 from autograder.authoring.skeleton import write_course
 from autograder.authoring.verify import find_definition_mistakes
 from autograder.core.course import read_course
-from autograder.judging.compare import compare_answer
+from autograder.judging.compare import compare_outcome
 from autograder.judging.student_calls import call_student_function, pack_result
 from autograder.sandbox.choice import explain_unavailability
-from autograder.values.case_records import Answer, ComparisonRules, inputs
+from autograder.values.case_records import CallOutcome, ComparisonRules, inputs
 from autograder.values.dataframes import MAX_COLUMNS, DataTable
 from autograder.values.encoding import decode, encode
 from autograder.values.value_types import (
@@ -144,8 +144,8 @@ WRONG = {
 
 def message_for(expected, result, **rules):
     kind, value = pack_result(result)
-    answer = Answer(value, kind)
-    difference = compare_answer(convert_argument(expected), answer, ComparisonRules(**rules))
+    answer = CallOutcome(value, kind)
+    difference = compare_outcome(convert_argument(expected), answer, ComparisonRules(**rules))
     return difference.observation if difference else ""
 
 

@@ -9,19 +9,19 @@ from test_functions_as_values import course_of, grading_messages, run, submissio
 
 from autograder.authoring import defer_call, first, inputs, result
 from autograder.authoring.exercise import ExerciseError
-from autograder.authoring.verify import call_on_cases, find_definition_mistakes, judge_answers
-from autograder.judging.compare import compare_answer
+from autograder.authoring.verify import call_on_cases, find_definition_mistakes, judge_outcomes
+from autograder.judging.compare import compare_outcome
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
 from autograder.sandbox.choice import explain_unavailability
-from autograder.values.case_records import Answer, ComparisonRules, ExpectedError, Question
+from autograder.values.case_records import CallOutcome, ComparisonRules, ExpectedError, TestCase
 from autograder.values.encoding import (
     decode,
     encode,
-    pack_answer,
     pack_inputs,
-    unpack_answer,
+    pack_outcome,
     unpack_inputs,
+    unpack_outcome,
 )
 from autograder.values.value_types import SingleUseArrays, convert_argument, map_inputs
 
@@ -35,10 +35,10 @@ def message_for(reference, answer, arguments):
     header, arrays = decode(encode({"given": pack_inputs(arguments, arrays)}, arrays))
     sent_arguments = unpack_inputs(header["given"], arrays)
     arrays = []
-    data = pack_answer(call_student_function(answer, sent_arguments), arrays)
+    data = pack_outcome(call_student_function(answer, sent_arguments), arrays)
     header, arrays = decode(encode({"answer": data}, arrays))
-    result_answer = unpack_answer(header["answer"], SingleUseArrays(arrays))
-    question = Question("", arguments, expected.value, {})
+    result_answer = unpack_outcome(header["answer"], SingleUseArrays(arrays))
+    question = TestCase("", arguments, expected.value, {})
     finding = judge([question], [result_answer], ComparisonRules(), [], "answer")
     return finding.observation or None
 
@@ -146,9 +146,9 @@ def test_a_query_may_be_expected_to_raise():
     arguments = map_inputs(inputs(1).query(result.pay(5)), convert_argument)
     expected = ExpectedError("ValueError", "too little")
     answer = call_student_function(Account, arguments)
-    assert compare_answer(expected, answer, ComparisonRules(), arguments) is None
+    assert compare_outcome(expected, answer, ComparisonRules(), arguments) is None
     answer = call_student_function(account_with(pay=lambda self, amount: 0), arguments)
-    assert compare_answer(expected, answer, ComparisonRules(), arguments).observation == (
+    assert compare_outcome(expected, answer, ComparisonRules(), arguments).observation == (
         "Your function returned a tuple; it should raise a ValueError here."
     )
 
@@ -158,8 +158,8 @@ def test_a_query_may_be_expected_to_raise():
 @pytest.mark.parametrize("kind", ["tuple", "list", "generator", "NoneType"])
 def test_a_forged_answer_is_wrong_and_does_not_stop_the_judge(value, error, kind):
     arguments = map_inputs(inputs(1).query(result(1), result(2)), convert_argument)
-    question = Question("", arguments, (1, 2.5), {})
-    finding = judge([question], [Answer(value, kind, error)], ComparisonRules(), [], "f")
+    question = TestCase("", arguments, (1, 2.5), {})
+    finding = judge([question], [CallOutcome(value, kind, error)], ComparisonRules(), [], "f")
     assert finding.cases_correct == (False,)
 
 
@@ -234,9 +234,9 @@ def test_a_mistake_that_raises_the_expected_error_is_recognised_by_its_results()
     exercise = lab.exercises["answer"]
     exercise.case("below", raises=ValueError)(lambda rng: inputs(-1.0))
     exercise.misconception(means="You took it twice.", nudge="Half?")(double)
-    questions = exercise.questions()
+    questions = exercise.test_cases()
     answers = call_on_cases(lambda x: double(x, "not below zero"), exercise, questions)
-    assert judge_answers(exercise, questions, answers).misconception == "double"
+    assert judge_outcomes(exercise, questions, answers).misconception == "double"
 
 
 # A course

@@ -18,7 +18,7 @@ from autograder.student import answer_key
 from autograder.values import encoding, value_types
 from autograder.values.case_records import (
     DTYPES,
-    Answer,
+    CallOutcome,
     ComparisonRules,
     Inputs,
     copy_with_layout,
@@ -27,10 +27,10 @@ from autograder.values.case_records import (
 from autograder.values.encoding import (
     decode,
     encode,
-    pack_answer,
     pack_inputs,
-    unpack_answer,
+    pack_outcome,
     unpack_inputs,
+    unpack_outcome,
 )
 from autograder.values.value_types import (
     MAX_ANSWER_CHARACTERS,
@@ -116,10 +116,10 @@ def test_a_value_survives_a_round_trip(value):
 @settings(max_examples=100, deadline=None)
 @given(VALUES.filter(lambda value: depth(value) <= MAX_DEPTH))
 def test_an_answer_survives_a_round_trip(value):
-    answer = Answer(value, type(value).__name__, "ValueError: no", ("x",), "printed", "3: f()", "f")
+    answer = CallOutcome(value, type(value).__name__, "ValueError: no", ("x",), "printed", "3: f()", "f")
     arrays = []
-    header, arrays = decode(encode({"answer": pack_answer(answer, arrays)}, arrays))
-    decoded_answer = unpack_answer(header["answer"], SingleUseArrays(arrays))
+    header, arrays = decode(encode({"answer": pack_outcome(answer, arrays)}, arrays))
+    decoded_answer = unpack_outcome(header["answer"], SingleUseArrays(arrays))
     assert identical(decoded_answer.value, value)
     for name in ("type", "error", "modified", "printed", "line", "within"):
         assert getattr(decoded_answer, name) == getattr(answer, name)
@@ -223,8 +223,8 @@ def test_the_size_of_an_answer_is_limited():
     assert pack_result([0] * (MAX_ANSWER_PARTS - 1))[1] is not None
     assert pack_result([0] * MAX_ANSWER_PARTS)[1] is None  # the list itself is a part, too
     with pytest.raises(EncodingError, match="prints too much"):
-        data = pack_answer(Answer(1), [])
-        unpack_answer({**data, "printed": "x" * (MAX_ANSWER_CHARACTERS + 1)}, SingleUseArrays([]))
+        data = pack_outcome(CallOutcome(1), [])
+        unpack_outcome({**data, "printed": "x" * (MAX_ANSWER_CHARACTERS + 1)}, SingleUseArrays([]))
 
 
 def test_a_list_that_became_a_tuple_is_changed():
@@ -323,7 +323,7 @@ def key_of(tmp_path, wrong, rules="", result="", body=""):
 def test_a_key_holds_results_of_every_kind(kind, tmp_path):
     result, wrong = RESULTS[kind]
     exercise, key = key_of(tmp_path, wrong, result=result)
-    for question, key_question in zip(exercise.questions(), key.questions, strict=True):
+    for question, key_question in zip(exercise.test_cases(), key.test_cases, strict=True):
         assert identical(key_question.expected, question.expected)
         assert identical(key_question.inputs.args, question.inputs.args)
         mistake, key_mistake = question.mistakes["wrong"], key_question.mistakes["wrong"]
@@ -338,16 +338,16 @@ def test_a_key_holds_results_of_every_kind(kind, tmp_path):
 def test_a_key_holds_what_is_printed_and_what_a_mistake_prints(tmp_path):
     rules, body = ', returns="printed"', "print(len(numbers))"
     exercise, key = key_of(tmp_path, "print('no')", rules=rules, body=body)
-    for questions in (key.questions, exercise.questions()):
+    for questions in (key.test_cases, exercise.test_cases()):
         assert [question.expected for question in questions] == ["3\n", "5\n"]
-    assert [q.mistakes["wrong"].printed for q in key.questions] == ["no\n", "no\n"]
+    assert [q.mistakes["wrong"].printed for q in key.test_cases] == ["no\n", "no\n"]
 
 
 def test_answer_keys_and_the_sandbox_protocol_share_one_encoding(tmp_path):
     """A key is one compressed frame; its questions are packed like those of the sandbox."""
     exercise, _ = key_of(tmp_path, "return 0", result="(float(numbers.sum()), numbers)")
     header, arrays = decode(zlib.decompress(answer_key.encode_key(exercise)))
-    for case, question in zip(header["cases"], exercise.questions(), strict=True):
+    for case, question in zip(header["cases"], exercise.test_cases(), strict=True):
         new_arrays = []
         assert set(case["inputs"]) == set(pack_inputs(question.inputs, new_arrays))
         assert identical(unpack_inputs(case["inputs"], arrays).args, question.inputs.args)

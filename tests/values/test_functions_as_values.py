@@ -16,7 +16,7 @@ from autograder.authoring import Exercise, defer_call, inputs
 from autograder.authoring.exercise import ExerciseError
 from autograder.authoring.lab import read_labs
 from autograder.authoring.skeleton import write_course
-from autograder.authoring.verify import call_on_cases, find_definition_mistakes, judge_answers
+from autograder.authoring.verify import call_on_cases, find_definition_mistakes, judge_outcomes
 from autograder.core.course import COURSE_VARIABLE, read_course
 from autograder.core.errors import AutograderError
 from autograder.core.notebook_cells import make_grade_id, make_test_grade_id
@@ -25,14 +25,14 @@ from autograder.diagnosis.render import describe_inputs
 from autograder.judging.student_calls import call_student_function, pack_result
 from autograder.sandbox.choice import explain_unavailability
 from autograder.values import value_types
-from autograder.values.case_records import Answer, DeferredCall
+from autograder.values.case_records import CallOutcome, DeferredCall
 from autograder.values.encoding import (
     decode,
     encode,
-    pack_answer,
     pack_inputs,
-    unpack_answer,
+    pack_outcome,
     unpack_inputs,
+    unpack_outcome,
 )
 from autograder.values.value_types import EncodingError, SingleUseArrays, convert_argument, map_inputs
 
@@ -237,11 +237,11 @@ def test_an_answer_names_no_function(data, monkeypatch):
     forbid_import = lambda name: pytest.fail("it was imported")  # noqa: E731
     monkeypatch.setattr(value_types, "import_function", forbid_import)
     with pytest.raises(EncodingError):
-        unpack_answer({"type": "f", "value": {"made": data}}, SingleUseArrays([]))
+        unpack_outcome({"type": "f", "value": {"made": data}}, SingleUseArrays([]))
     assert pack_result(DeferredCall("builtins:len", ("abc",))) == ("DeferredCall", None)
     with pytest.raises(EncodingError):  # forged in the encoded answer
-        forged_answer = Answer([DeferredCall("builtins:len", ("abc",))])
-        unpack_answer(pack_answer(forged_answer, []), SingleUseArrays([]))
+        forged_answer = CallOutcome([DeferredCall("builtins:len", ("abc",))])
+        unpack_outcome(pack_outcome(forged_answer, []), SingleUseArrays([]))
 
 
 def test_a_function_missing_from_the_library_is_reported(curves):
@@ -257,8 +257,10 @@ def test_a_build_accepts_the_exercise_and_a_check_describes_its_inputs(curves):
     exercise = lab.exercises["root"]
     assert find_definition_mistakes(lab) == []
     assert {label for label, *_ in exercise.draw(1)} > {"f = cubic", "f = polynomial(-1.0, 1.0)"}
-    questions = exercise.questions()
-    finding = judge_answers(exercise, questions, call_on_cases(lambda f, low, high: 0.0, exercise, questions))
+    questions = exercise.test_cases()
+    finding = judge_outcomes(
+        exercise, questions, call_on_cases(lambda f, low, high: 0.0, exercise, questions)
+    )
     assert finding.verdict is Verdict.WRONG
     assert describe_inputs(finding.shown_case.inputs).startswith("f=cubic, low=")
 

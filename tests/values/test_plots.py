@@ -12,8 +12,8 @@ from autograder.authoring.verify import find_definition_mistakes
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
 from autograder.sandbox.choice import explain_unavailability
-from autograder.values.case_records import Answer, ComparisonRules, Question
-from autograder.values.encoding import decode, encode, pack_answer, unpack_answer
+from autograder.values.case_records import CallOutcome, ComparisonRules, TestCase
+from autograder.values.encoding import decode, encode, pack_outcome, unpack_outcome
 from autograder.values.plots import Drawing, InvalidDrawing
 from autograder.values.value_types import EncodingError, SingleUseArrays, pack_value, unpack_value
 
@@ -32,10 +32,10 @@ def message_for(reference, answer, *args):
     expected = call_student_function(reference, inputs(*args), "figure")
     assert isinstance(expected.value, Drawing), expected
     arrays = []
-    data = pack_answer(call_student_function(answer, inputs(*args), "figure"), arrays)
+    data = pack_outcome(call_student_function(answer, inputs(*args), "figure"), arrays)
     header, arrays = decode(encode({"answer": data}, arrays))
-    result = unpack_answer(header["answer"], SingleUseArrays(arrays))
-    question = Question("", inputs(*args), expected.value, {})
+    result = unpack_outcome(header["answer"], SingleUseArrays(arrays))
+    question = TestCase("", inputs(*args), expected.value, {})
     return judge([question], [result], FIGURE_RULES, [], "draw").observation or None
 
 
@@ -202,8 +202,8 @@ def test_invalid_figure_data_are_refused(parts):
 )
 def test_a_forged_figure_is_wrong_and_does_not_stop_the_judge(value):
     expected = call_student_function(draw_lines, inputs(X), "figure").value
-    answer = Answer(value, "Drawing")
-    question = Question("", inputs(X), expected, {})
+    answer = CallOutcome(value, "Drawing")
+    question = TestCase("", inputs(X), expected, {})
     finding = judge([question], [answer], FIGURE_RULES, [], "draw")
     assert finding.cases_correct == (False,)
 

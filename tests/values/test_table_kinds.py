@@ -16,9 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from autograder.judging.compare import compare_answer
+from autograder.judging.compare import compare_outcome
 from autograder.judging.student_calls import call_student_function, pack_result
-from autograder.values.case_records import Answer, ComparisonRules, inputs
+from autograder.values.case_records import CallOutcome, ComparisonRules, inputs
 from autograder.values.dataframes import DataTable
 from autograder.values.encoding import decode, encode
 from autograder.values.table_cells import MAX_CELL_DEPTH, MAX_OBJECT_CHARACTERS, InvalidCell, cell_from_plain
@@ -234,7 +234,7 @@ def test_a_table_of_every_kind_is_whole_in_every_place(kind):
         # As an argument and as a result: the identity returns it and changes nothing.
         answer = call_student_function(lambda table: table, inputs(value))
         assert not answer.error and not answer.modified, answer
-        assert compare_answer(value, answer, EXACT_RULES) is None
+        assert compare_outcome(value, answer, EXACT_RULES) is None
 
     run_examples(check)()
 
@@ -263,7 +263,7 @@ def test_another_cell_is_a_difference_and_a_change_in_place_is_noticed(kind):
         value = convert_argument(original)
         answer = call_student_function(empty_one_cell, inputs(value))
         assert not answer.error and answer.modified == ("table",), answer
-        difference = compare_answer(value, answer, RULES)
+        difference = compare_outcome(value, answer, RULES)
         assert difference is not None
         assert difference.kind == "dtype" or "missing" in difference.observation, difference
 
@@ -288,7 +288,7 @@ def test_any_two_tables_can_be_compared():
         second = data.draw(tables(data.draw(st.sampled_from([*KINDS]))))
         kind, value = pack_result(second)
         for rules in (RULES, EXACT_RULES, ComparisonRules(floats_too=True, tolerance=(1e-3, 0.5))):
-            difference = compare_answer(convert_argument(first), Answer(value, kind), rules)
+            difference = compare_outcome(convert_argument(first), CallOutcome(value, kind), rules)
             assert difference is None or difference.observation.endswith((".", "…")), difference
 
     settings(max_examples=5 * EXAMPLES, deadline=None, derandomize=True)(given(st.data())(check))()

@@ -10,14 +10,14 @@ from autograder.authoring import inputs
 from autograder.authoring.verify import find_definition_mistakes
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function, pack_result
-from autograder.values.case_records import ComparisonRules, Question
+from autograder.values.case_records import ComparisonRules, TestCase
 from autograder.values.encoding import (
     decode,
     encode,
-    pack_answer,
     pack_inputs,
-    unpack_answer,
+    pack_outcome,
     unpack_inputs,
+    unpack_outcome,
 )
 from autograder.values.value_types import (
     EncodingError,
@@ -41,10 +41,10 @@ def message_for(argument, answer):
     sent_arguments = unpack_inputs(header["given"], arrays)
     expected = call_student_function(lambda x: x, arguments).value
     arrays = []
-    data = pack_answer(call_student_function(answer, sent_arguments), arrays)
+    data = pack_outcome(call_student_function(answer, sent_arguments), arrays)
     header, arrays = decode(encode({"answer": data}, arrays))
-    result = unpack_answer(header["answer"], SingleUseArrays(arrays))
-    question = Question("", arguments, expected, {})
+    result = unpack_outcome(header["answer"], SingleUseArrays(arrays))
+    question = TestCase("", arguments, expected, {})
     return judge([question], [result], ComparisonRules(), [], "f").observation or None
 
 

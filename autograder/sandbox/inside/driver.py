@@ -24,7 +24,7 @@ from autograder.core.run_limits import RunLimits
 from autograder.sandbox.inside import protocol
 from autograder.sandbox.inside.outputs import CellOutputs, OutputBudget
 from autograder.values import encoding
-from autograder.values.case_records import Answer
+from autograder.values.case_records import CallOutcome
 
 MAX_INTERRUPTS = 3  # a cell over its time limit is interrupted up to 3 times, then it is killed
 # CPU time, in seconds, that a submission has to react after its cell was interrupted. The same time
@@ -70,8 +70,8 @@ class CellRun:
     charged_seconds : float
         Seconds that count against the cell's limit. This is the CPU time or, for a cell that
         waits, a fraction of the wall-clock time.
-    answers : list of Answer, optional
-        Results of calling the tested function, in the order of the questions. After a timeout or
+    outcomes : list of CallOutcome, optional
+        Results of calling the tested function, in the order of the inputs. After a timeout or
         crash some are missing at the end.
     missing : bool
         True if the notebook has not defined the name of the tested function.
@@ -89,7 +89,7 @@ class CellRun:
     ended_process : bool
         True if the submission's process ended in this cell.
     answer_groups : list of dict
-        The undecoded answers: a dict for each group of questions that one process answered.
+        The undecoded outcomes: a dict for each group of calls that one process made.
         `parts` is the number of arrays that belong to this group, in the list of arrays beside
         the report. `exit` is the exit code of the process. `held` is its peak memory in bytes, or
         0 if that was within the limit.
@@ -99,7 +99,7 @@ class CellRun:
     status: CellOutcome = CellOutcome.OK
     seconds: float = 0.0
     charged_seconds: float = 0.0
-    answers: list[Answer] | None = None
+    outcomes: list[CallOutcome] | None = None
     missing: bool = False
     reason: str = ""
     forged: bool = False
@@ -107,18 +107,18 @@ class CellRun:
     index: int = 0
     total_charged_seconds: float = 0.0
     ended_process: bool = False
-    answer_groups: list[dict[str, Any]] = field(default_factory=list)
+    outcome_groups: list[dict[str, Any]] = field(default_factory=list)
 
     def to_fields(self) -> dict[str, Any]:
-        """Return all fields except `answers` as a dict, to be sent to the grader as JSON."""
-        return {name: value for name, value in vars(self).items() if name != "answers"}
+        """Return all fields except `outcomes` as a dict, to be sent to the grader as JSON."""
+        return {name: value for name, value in vars(self).items() if name != "outcomes"}
 
     @classmethod
     def from_fields(cls, report_fields: dict[str, Any]) -> "CellRun":
         """Make a result from the dict of `to_fields`; raise ProtocolError if it is malformed."""
         types: dict[str, Any] = {}
         for spec in fields(cls):
-            if spec.name != "answers":
+            if spec.name != "outcomes":
                 types[spec.name] = get_origin(spec.type) or spec.type
         run = cls(**encoding.check_fields(report_fields, types | {"status": str}))
         if run.status not in set(CellOutcome) or len(run.reason) > encoding.MAX_TEXT_CHARACTERS:
@@ -204,7 +204,7 @@ class SubmissionDriver(ABC):
 
     # The methods below enforce the time limits.
 
-    def start_time_limit(self, seconds: float, stop_requests: int, is_question: bool = False) -> None:
+    def start_time_limit(self, seconds: float, stop_requests: int, is_test_call: bool = False) -> None:
         """Start to measure the time of a cell, or of all calls that test one exercise.
 
         Parameters
@@ -214,14 +214,14 @@ class SubmissionDriver(ABC):
         stop_requests : int
             Number of times that the part is asked to stop once it has exceeded the limit. After
             that the submission is ended.
-        is_question : bool
-            True if the part consists of questions.
+        is_test_call : bool
+            True if the part consists of calls of a tested function.
         """
         # Start two stopwatches: one for the whole cell, one for the time until it is asked to stop.
         # After each request to stop, a new stopwatch replaces the second.
         self.part_watch = self._interval_watch = Stopwatch(self._submission_cpu_seconds)
         self._interval_seconds, self._stop_requests = seconds, stop_requests
-        self._is_question = is_question
+        self._is_test_call = is_test_call
         self.stop_requested = False
 
     def enforce_time_limits(self) -> None:
@@ -238,7 +238,7 @@ class SubmissionDriver(ABC):
         self._stop_requests, self.stop_requested = self._stop_requests - 1, True
         self._interval_watch = Stopwatch(self._submission_cpu_seconds)
         self._interval_seconds = GRACE_SECONDS
-        if self._is_question:
+        if self._is_test_call:
             self.end_answer_process()
         else:
             self.interrupt_cell()
@@ -249,7 +249,7 @@ class SubmissionDriver(ABC):
         `finished` is True if the work came to its end, False if it was stopped.
         """
         cpu_seconds, limits = self.part_watch.cpu_seconds(), self.limits
-        if self._is_question:
+        if self._is_test_call:
             is_stuck = self.part_watch.is_stuck()
             return describe_overrun(
                 cpu_seconds,
@@ -269,7 +269,7 @@ class SubmissionDriver(ABC):
     ) -> Iterator[CellReport]:
         """Run the cells in order, and yield a report on each; stop if a cell ends the process.
 
-        `arrays` holds the encoded questions of all cells. A cell that is None is left out.
+        `arrays` holds the encoded inputs of all cells' calls. A cell that is None is left out.
         """
         budget = OutputBudget(self.limits.output_bytes, self.limits.outputs)
         last = max((index for index, cell in enumerate(cells) if cell is not None), default=None)
@@ -285,9 +285,9 @@ class SubmissionDriver(ABC):
                     execution_count += 1
                     self._run_cell(cell["source"], execution_count, report, outputs)
                 else:
-                    questions = arrays[cell["first_array"] :]
+                    call_inputs = arrays[cell["first_array"] :]
                     is_last = index == last
-                    self._call_tested_function(cell, questions, report, answer_arrays, outputs, is_last)
+                    self._call_tested_function(cell, call_inputs, report, answer_arrays, outputs, is_last)
                 report.ended_process = False
             except SubmissionStopped as stop:
                 report.status, report.reason = stop.status, stop.reason
@@ -336,7 +336,7 @@ class SubmissionDriver(ABC):
     def _call_tested_function(
         self,
         cell: dict[str, Any],
-        questions: Sequence[np.ndarray],
+        call_inputs: Sequence[np.ndarray],
         report: CellRun,
         answer_arrays: list[np.ndarray],
         outputs: CellOutputs,
@@ -353,16 +353,16 @@ class SubmissionDriver(ABC):
         is_slow = cell["slow"] or not self._slow_functions.isdisjoint(cell["judged_again_without"])
         if is_slow:
             call_seconds *= SLOW_CALLEE_SHARE
-        self.start_time_limit(OVERTIME_FACTOR * call_seconds, 1, is_question=True)
+        self.start_time_limit(OVERTIME_FACTOR * call_seconds, 1, is_test_call=True)
         remaining_bytes = MAX_ANSWERS_BYTES
         for number, group in enumerate(cell["groups"], 1):
             is_last_group = is_last and number == len(cell["groups"]) and group["memory"] is None
             order = {"op": "ask", "exercise": cell["exercise"], "call": cell["call"]}
-            group_questions, questions = questions[: group["parts"]], questions[group["parts"] :]
+            group_inputs, call_inputs = call_inputs[: group["parts"]], call_inputs[group["parts"] :]
             self.start_memory_measurement(group["memory"])
             try:
-                self.send_order({**order, "last": is_last_group}, group_questions)
-                answer_bytes, end = self._collect_answers(remaining_bytes, outputs)
+                self.send_order({**order, "last": is_last_group}, group_inputs)
+                answer_bytes, end = self._collect_outcomes(remaining_bytes, outputs)
             finally:
                 peak_bytes = self.finish_memory_measurement()
             if end.get("missing") is True:
@@ -373,7 +373,7 @@ class SubmissionDriver(ABC):
             answer_arrays += parts
             reported_code = exit_code if _is_exit_code(exit_code) else None
             group_report = {"parts": len(parts), "exit": reported_code, "held": peak_bytes}
-            report.answer_groups.append(group_report)
+            report.outcome_groups.append(group_report)
             remaining_bytes -= len(answer_bytes)
             if self.stop_requested:
                 report.status = CellOutcome.TIMEOUT
@@ -393,7 +393,7 @@ class SubmissionDriver(ABC):
             report.status = CellOutcome.TIMEOUT
             report.reason = self.describe_timeout(finished=True)
 
-    def _collect_answers(
+    def _collect_outcomes(
         self,
         max_bytes: int,
         outputs: CellOutputs,

@@ -81,15 +81,15 @@ class SubmissionExecutor:
     def receive_order(self) -> None:
         """Wait for an order from outside (run a cell, call a function); decode its arguments."""
         order, arrays = self._receive()
-        questions = []
+        call_inputs = []
         if order["op"] == "ask":
             message, values = frames.decode(protocol.join_parts(arrays))
-            questions = [frames.unpack_inputs(question, values) for question in message["questions"]]
-        self._order = order, questions
+            call_inputs = [frames.unpack_inputs(inputs, values) for inputs in message["questions"]]
+        self._order = order, call_inputs
 
     def execute_order(self) -> None:
         """Execute the order (run a cell, call a function) that `receive_order` has received."""
-        order, questions = self._order
+        order, call_inputs = self._order
         if order["op"] == "run":
             self._execute_cell(order["source"], order["count"])
             return
@@ -97,7 +97,7 @@ class SubmissionExecutor:
         function = self._require_shell().user_ns.get(order["exercise"], missing)
         exit_code = 0
         if function is not missing:
-            exit_code = self._call_and_send_results(function, order["call"], questions, order["last"])
+            exit_code = self._call_and_send_results(function, order["call"], call_inputs, order["last"])
         self._emitter.send({"op": "asked", "missing": function is missing, "exit": exit_code})
 
     def _require_shell(self) -> "Shell":
@@ -132,20 +132,20 @@ class SubmissionExecutor:
         self,
         function: Any,
         call: str,
-        questions: list[Inputs],
+        call_inputs: list[Inputs],
         last: bool,
     ) -> int:
         """Call a student's function on the inputs of each test case, and send the results.
 
         Return 0, the exit code for success; a subclass may answer in another process.
         """
-        for frame in call_and_encode_results(function, call, questions):
+        for frame in call_and_encode_results(function, call, call_inputs):
             for part in protocol.split_bytes(frame):
                 self._emitter.send({"op": "answers"}, [part])
         return 0
 
 
-def call_and_encode_results(function: Any, call: str, questions: Sequence[Inputs]) -> Iterator[bytes]:
+def call_and_encode_results(function: Any, call: str, call_inputs: Sequence[Inputs]) -> Iterator[bytes]:
     """Call a student's function on the inputs of each test case; yield messages with the results.
 
     Small results are gathered in one frame for up to 50 ms.
@@ -153,18 +153,18 @@ def call_and_encode_results(function: Any, call: str, questions: Sequence[Inputs
     first, size, deadline = 0, 0, monotonic() + BATCH_SECONDS
     records: list[dict[str, Any]] = []
     arrays: list[np.ndarray] = []
-    for question in questions:
+    for inputs in call_inputs:
         # Do not measure the memory in this process: the student's code could forge the measurement.
         # It is measured from outside.
-        if question.memory is not None:
-            question = replace(question, memory=None)
-        answer = call_student_function(function, question, call)
-        answer_size = _estimate_size(answer.value) + len(answer.printed) + len(answer.error)
+        if inputs.memory is not None:
+            inputs = replace(inputs, memory=None)
+        outcome = call_student_function(function, inputs, call)
+        answer_size = _estimate_size(outcome.value) + len(outcome.printed) + len(outcome.error)
         if records and (size + answer_size > BATCH_BYTES or monotonic() > deadline):
             yield frames.encode({"first": first, "answers": records}, arrays)
             first, size, deadline = first + len(records), 0, monotonic() + BATCH_SECONDS
             records, arrays = [], []
-        records.append(frames.pack_answer(answer, arrays))
+        records.append(frames.pack_outcome(outcome, arrays))
         size += answer_size
     if records:
         yield frames.encode({"first": first, "answers": records}, arrays)

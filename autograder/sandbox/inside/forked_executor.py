@@ -71,7 +71,7 @@ class ForkedExecutor(SubmissionExecutor):
         self,
         function: Any,
         call: str,
-        questions: list[Inputs],
+        call_inputs: list[Inputs],
         last: bool,
     ) -> int:
         """Call a student's function in a fork of this process, and send the results.
@@ -83,22 +83,22 @@ class ForkedExecutor(SubmissionExecutor):
         # one thread. Never fork once JAX was used: JAX hangs in a fork.
         if (last and not _thread._count()) or "jax" in sys.modules:
             with linux.raise_limits():
-                status = super()._call_and_send_results(function, call, questions, last)
+                status = super()._call_and_send_results(function, call, call_inputs, last)
             self._after_cell()
             return status
         status = 1
         with suppress(OSError), linux.raise_limits():
-            answers, reports = os.pipe()
+            outcomes, reports = os.pipe()
             linux.enlarge_pipe(reports)
             pid = os.fork()
             if pid == 0:
-                _call_function_and_exit(function, call, questions, reports)
+                _call_function_and_exit(function, call, call_inputs, reports)
             os.close(reports)
-            status = self._forward_answers(answers, pid)
-            os.close(answers)
+            status = self._forward_outcomes(outcomes, pid)
+            os.close(outcomes)
         return status
 
-    def _forward_answers(self, answer_pipe: int, pid: int) -> int:
+    def _forward_outcomes(self, answer_pipe: int, pid: int) -> int:
         """Pass on the results that a forked process writes, until that process ends.
 
         Return the exit code of the forked process.
@@ -150,7 +150,7 @@ def _wait_for_exit(pid: int, options: int) -> int | None:
 def _call_function_and_exit(
     function: Any,
     call: str,
-    questions: Sequence[Inputs],
+    call_inputs: Sequence[Inputs],
     descriptor: int,
 ) -> NoReturn:
     """Call a student's function in a forked process, write the results to a pipe, and exit."""
@@ -159,11 +159,11 @@ def _call_function_and_exit(
         with suppress(OSError):
             os.setpgid(0, 0)
         os.closerange(3, 5)
-        for frame in call_and_encode_results(function, call, questions):
+        for frame in call_and_encode_results(function, call, call_inputs):
             remaining = memoryview(frame)
             while remaining:
                 remaining = remaining[os.write(descriptor, remaining) :]
-        if any(question.memory is not None for question in questions):
+        if any(inputs.memory is not None for inputs in call_inputs):
             sleep(LINGER_SECONDS)
         exit_code = 0
     finally:

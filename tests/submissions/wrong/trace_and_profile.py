@@ -12,9 +12,9 @@ def trace(frame, event, argument):
         "pack_result",
         "convert_result",
         "copy_value",
-        "pack_answer",
+        "pack_outcome",
         "_modified_names",
-        "compare_answer",
+        "compare_outcome",
     ):
         for name in ("error", "modified_names", "type_name", "kind"):
             if name in frame.f_locals:
