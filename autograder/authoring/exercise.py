@@ -667,7 +667,7 @@ class Exercise:
 
         Parameters
         ----------
-        answer : Answer
+        outcome : CallOutcome
             What the call of the reference returned or raised.
         """
         case = f"in its own case {label!r}"

@@ -59,6 +59,8 @@ def same_outcome(
         return _strip_lines(first.printed) == _strip_lines(second.printed)
     if first.value is None or second.value is None:
         return first.value is None and second.value is None and first.type == second.type
+    if {type(first.value), type(second.value)} == {int, float}:
+        return first.value == second.value  # an int is exact, so no tolerance applies to it
     return value_types.values_agree(first.value, second.value, rules)
 
 

@@ -69,6 +69,17 @@ def cold_and_negative(rng):
     return inputs(spread(rng) * 100 - 500, 0, float(rng.uniform(0.05, 0.95)))
 
 
+@choose.case("temperature 0 and two nearly equal logits")
+def cold_and_close(rng):
+    z = spread(rng)
+    second, highest = np.argsort(z)[-2:]
+    z[highest] = z[second] + 1e-4
+    p = shares(z, 1e-3)  # nearly a half for each of the two
+    first = min(second, highest)
+    uniform = 0.27 if first == second else 0.73
+    return inputs(z, 0, float(uniform * p.sum()))
+
+
 def apart(rng, temperature, size=40):
     """Logits and a `uniform` for which a slip in temperature or order leads to another token."""
     while True:
@@ -147,6 +158,14 @@ def cold_below_one(logits, temperature, uniform):
 )
 def temperature_ignored(logits, temperature, uniform):
     return int(np.argmax(logits)) if temperature == 0 else token_of(shares(logits), uniform)
+
+
+@choose.misconception(
+    means="At temperature 0 you divide by a small number, such as 0.001. Two nearly equal logits then both have a chance.",
+    nudge="Which token is right at temperature 0 if the largest logit is larger by 0.0001 only?",
+)
+def small_number_for_0(logits, temperature, uniform):
+    return token_of(shares(logits, max(temperature, 1e-3)), uniform)
 
 
 @choose.misconception(

@@ -33,6 +33,11 @@ def gpt2(rng):
     return inputs(50257, 1024, 768, 12)
 
 
+@model_size.case("as large as GPT-2 small, every size odd: float32 cannot hold this count")
+def large_and_odd(rng):
+    return inputs(50257, 1023, 767, 11)
+
+
 @model_size.case("no block at all")
 def no_block(rng):
     return inputs(*sizes(rng, 3, 5, 40), 0)

@@ -460,3 +460,10 @@ def test_errors_about_broadcasting_are_the_same_for_the_same_sizes_only(first, s
     start = "ValueError: operands could not be broadcast together with"
     answers = [CallOutcome(error=f"{start} {shapes} ") for shapes in (first, second)]
     assert same_outcome(*answers, ComparisonRules()) == is_same
+
+
+def test_a_predicted_float_is_no_int_that_differs_by_less_than_the_tolerance():
+    """Else a count that float32 rounded would be named as right, but of the wrong type."""
+    exact, rounded = CallOutcome(117_097_123.0, "float"), CallOutcome(117_097_120, "int")
+    assert not same_outcome(rounded, exact, ComparisonRules())
+    assert same_outcome(CallOutcome(117_097_123, "int"), exact, ComparisonRules())

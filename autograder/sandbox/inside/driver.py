@@ -88,7 +88,7 @@ class CellRun:
         Sum of `charged_seconds` over the submission up to and including this cell.
     ended_process : bool
         True if the submission's process ended in this cell.
-    answer_groups : list of dict
+    outcome_groups : list of dict
         The undecoded outcomes: a dict for each group of calls that one process made.
         `parts` is the number of arrays that belong to this group, in the list of arrays beside
         the report. `exit` is the exit code of the process. `held` is its peak memory in bytes, or
