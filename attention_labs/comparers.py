@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from autograder.core.errors import truncate
+from autograder.core.text_format import truncate
 from autograder.values.case_records import Inputs
 from autograder.values.wording import add_article, format_number
 

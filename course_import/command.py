@@ -8,7 +8,7 @@ import click
 
 from autograder.cli.options import COURSE_OPTION, PATH_TYPE
 from autograder.core.course import find_course
-from autograder.core.errors import make_printable
+from autograder.core.text_format import make_printable
 
 
 @click.command("import")

@@ -31,10 +31,11 @@ from autograder.authoring.python_names import (
 )
 from autograder.authoring.skeleton import SkeletonError, add_lab, hyphenate, is_exercise_name
 from autograder.core.course import Course
-from autograder.core.errors import AutograderError, format_count, join_words, truncate
+from autograder.core.errors import AutograderError
 from autograder.core.files import write_file
 from autograder.core.import_guard import ENGINE_PACKAGES
 from autograder.core.notebook_cells import make_grade_id, make_nbgrader_metadata, make_test_grade_id
+from autograder.core.text_format import format_count, join_words, truncate
 from autograder.judging.function_tests import COMPARED_VARIABLES
 from autograder.values.case_records import Tolerance, Value
 from course_import import otter_source

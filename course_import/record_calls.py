@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.core.errors import AutograderError, truncate
+from autograder.core.errors import AutograderError
+from autograder.core.text_format import truncate
 from autograder.judging.function_tests import (
     CALL_EVENTS,
     compare_in_test,

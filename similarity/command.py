@@ -6,8 +6,8 @@ import click
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from autograder.cli.options import classroom_options
-from autograder.core.errors import format_count
 from autograder.core.files import write_file
+from autograder.core.text_format import format_count
 from autograder.gradebook.class_list import read_class_list
 from autograder.gradebook.classroom import Classroom
 from autograder.reports.marks import display_name, read_marks

@@ -20,9 +20,9 @@ from nbformat import NotebookNode
 from autograder.authoring.lab import Lab
 from autograder.authoring.released_notebook import BuildError, release_notebook
 from autograder.authoring.stability import find_processor_dependent_results
-from autograder.authoring.verify import find_definition_mistakes
+from autograder.authoring.verify import find_exercise_weaknesses
 from autograder.core.course import LAB_FILE, Course
-from autograder.core.errors import INSTALL_ADVICE, format_count, join_words
+from autograder.core.errors import INSTALL_ADVICE
 from autograder.core.files import write_file
 from autograder.core.notebook_cells import (
     NOTEBOOK_METADATA,
@@ -31,6 +31,7 @@ from autograder.core.notebook_cells import (
     make_nbgrader_metadata,
     make_test_grade_id,
 )
+from autograder.core.text_format import format_count, join_words
 from autograder.student import answer_key
 from autograder.student.reuse import make_grading_environment
 
@@ -71,7 +72,7 @@ def build_labs(
     Raises
     ------
     BuildError
-        If a lab cannot be built. See `normalize_notebook`, `run_notebook`, `find_definition_mistakes` and
+        If a lab cannot be built. See `normalize_notebook`, `run_notebook`, `find_exercise_weaknesses` and
         `find_processor_dependent_results`.
     """
     drift = []
@@ -117,7 +118,7 @@ def build_pages(course: Course, *, check: bool = False) -> list[str]:
 def _build_lab(lab: Lab, check_only: bool, execute: bool, refresh_outputs: bool) -> list[str]:
     saved_text = lab.solution_path.read_text("utf-8")
     notebook = normalize_notebook(nbformat.reads(saved_text, as_version=4), lab)
-    weaknesses = find_definition_mistakes(lab)
+    weaknesses = find_exercise_weaknesses(lab)
     if weaknesses:
         raise BuildError("\n".join(weaknesses))
     key_files = _encode_answer_key_files(lab)
@@ -152,7 +153,7 @@ def _dump_with_new_outputs(notebook: NotebookNode, lab: Lab, refresh_all: bool) 
     if refresh_all:
         return _format_notebook_file(new_notebook)
     saved_text = _format_notebook_file(notebook)
-    new_text = _format_notebook_file(restore_measurements(new_notebook, notebook))
+    new_text = _format_notebook_file(keep_saved_measurement_outputs(new_notebook, notebook))
     if _remove_pictures(new_text) == _remove_pictures(saved_text):
         return saved_text
     return new_text
@@ -347,7 +348,7 @@ def _has_error_output(cell: NotebookNode) -> bool:
     return any(output.get("ename") for output in cell.get("outputs", ()))
 
 
-def restore_measurements(new_notebook: NotebookNode, saved_notebook: NotebookNode) -> NotebookNode:
+def keep_saved_measurement_outputs(new_notebook: NotebookNode, saved_notebook: NotebookNode) -> NotebookNode:
     """Replace outputs of a new run that contain measurements, such as seconds, by the saved ones.
 
     A measuring cell has the tag "nbval-ignore-output". Its output, such as a number of seconds,

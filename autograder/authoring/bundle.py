@@ -13,8 +13,9 @@ import autograder
 from autograder.authoring import distribution
 from autograder.authoring.lab import read_labs
 from autograder.core.course import COURSE_FILE, Course, list_private_folders
-from autograder.core.errors import AutograderError, join_words
+from autograder.core.errors import AutograderError
 from autograder.core.files import write_file
+from autograder.core.text_format import join_words
 from autograder.student import STUDENT_PACKAGES
 
 _ENGINE = Path(autograder.__file__).parent

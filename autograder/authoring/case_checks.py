@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from autograder.authoring.exercise import DrawnCase, Exercise
-from autograder.core.errors import join_words
+from autograder.core.text_format import join_words
 from autograder.judging.compare import compare_outcome
 from autograder.judging.function_tests import COMPARED_VARIABLES
 from autograder.judging.student_calls import call_student_function

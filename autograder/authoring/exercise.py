@@ -33,7 +33,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from autograder.authoring.domain import Domain, Sizes
-from autograder.core.errors import AutograderError, join_words, suggest_name
+from autograder.core.errors import AutograderError
+from autograder.core.text_format import join_words, suggest_name
 from autograder.judging.compare import compare_outcome
 from autograder.judging.student_calls import call_student_function, list_parameter_names
 from autograder.values.case_records import (

@@ -30,7 +30,7 @@ from nbformat import NotebookNode
 from autograder.authoring.exercise import Exercise, ExerciseError
 from autograder.authoring.reference import find_reference_cells, run_reference
 from autograder.core.course import NUMBER, Course, check_toml_entries, read_course, read_toml
-from autograder.core.errors import AutograderError, join_words
+from autograder.core.errors import AutograderError
 from autograder.core.import_guard import find_imports
 from autograder.core.notebook_cells import (
     get_grade_id,
@@ -39,6 +39,7 @@ from autograder.core.notebook_cells import (
     make_test_grade_id,
 )
 from autograder.core.run_limits import RunLimits
+from autograder.core.text_format import join_words
 from autograder.values.value_types import import_function
 
 _ENTRIES: dict[str, type] = {

@@ -9,9 +9,9 @@ from nbformat import NotebookNode
 
 from autograder.authoring.lab import Lab
 from autograder.authoring.python_names import find_external_names
-from autograder.core.errors import join_words
 from autograder.core.import_guard import allowed_packages, find_imports
 from autograder.core.notebook_cells import get_grade_id
+from autograder.core.text_format import join_words
 
 _BEGIN, _END = "### BEGIN SOLUTION", "### END SOLUTION"
 # Target of a link or a picture in Markdown, such as [text](target "title"), or in HTML.

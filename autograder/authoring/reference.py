@@ -7,8 +7,9 @@ from types import SimpleNamespace
 
 from nbformat import NotebookNode
 
-from autograder.core.errors import AutograderError, suggest_name
+from autograder.core.errors import AutograderError
 from autograder.core.notebook_cells import get_nbgrader_metadata
+from autograder.core.text_format import suggest_name
 
 
 def find_reference_cells(cells: Iterable[NotebookNode]) -> dict[str, str]:

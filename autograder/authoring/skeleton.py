@@ -16,9 +16,10 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.core.course import COURSE_FILE, Course, read_course
-from autograder.core.errors import UsageError, join_words
+from autograder.core.errors import UsageError
 from autograder.core.files import write_file
 from autograder.core.notebook_cells import make_grade_id, make_nbgrader_metadata
+from autograder.core.text_format import join_words
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _FIRST_LAB = "first-steps"  # the lab of a new course

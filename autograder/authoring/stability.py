@@ -24,7 +24,7 @@ from autograder.authoring.exercise import Exercise, ExerciseError
 from autograder.authoring.lab import Lab, read_lab
 from autograder.core.blas_threads import THREAD_VARIABLES
 from autograder.core.course import read_course
-from autograder.core.errors import format_count
+from autograder.core.text_format import format_count
 from autograder.judging.compare import same_outcome
 from autograder.judging.judge import adapt_rules_to_precision
 from autograder.student.answer_key import decode_key

@@ -18,8 +18,8 @@ from autograder.authoring.case_checks import (
 from autograder.authoring.exercise import Exercise, ExerciseError
 from autograder.authoring.lab import Lab
 from autograder.authoring.notebook_checks import find_notebook_mistakes, find_notebook_warnings
-from autograder.core.errors import join_words
 from autograder.core.results import Verdict
+from autograder.core.text_format import join_words
 from autograder.judging.compare import compare_outcome
 from autograder.judging.error_messages import classify_error
 from autograder.judging.function_tests import TEST_ARGUMENT, zero_recorded_values
@@ -37,7 +37,7 @@ from autograder.values.case_records import (
 from autograder.values.value_types import blank_like, find_arrays
 
 
-def find_definition_mistakes(lab: Lab) -> list[str]:
+def find_exercise_weaknesses(lab: Lab) -> list[str]:
     """Return a sentence for each mistake in the definitions of a lab's exercises.
 
     Such mistakes are a misconception that is accepted as right or recognised as another one, a
@@ -48,11 +48,11 @@ def find_definition_mistakes(lab: Lab) -> list[str]:
     for name, exercise in lab.exercises.items():
         for mistake in find_case_mistakes(exercise, getattr(fresh_names, name)):
             weaknesses.append(f"{lab.name}: {name}: {mistake}")
-        weaknesses += _find_exercise_weaknesses(exercise)
+        weaknesses += _find_weaknesses_of_exercise(exercise)
     return weaknesses
 
 
-def _find_exercise_weaknesses(exercise: Exercise) -> Iterator[str]:
+def _find_weaknesses_of_exercise(exercise: Exercise) -> Iterator[str]:
     owner = f"{exercise.lab.name}: {exercise.name}"
     test_cases = exercise.test_cases() + exercise.hidden_test_cases()
     exercise.check_parts()
@@ -280,7 +280,7 @@ def _make_outcomes(values: Iterable[Value]) -> list[CallOutcome]:
     return [CallOutcome(value, type_name) for type_name, value in map(pack_result, values)]
 
 
-def find_definition_warnings(lab: Lab) -> list[str]:
+def find_lab_warnings(lab: Lab) -> list[str]:
     """Return sentences on what the lab's author should check again.
 
     An exercise may have a domain that is only proposed, or test cases that students see only: then

@@ -96,7 +96,7 @@ def build(labs: Sequence[str], only_check: bool, anew: bool) -> None:
     Example:  autograder build training --anew
     """
     from autograder.authoring.build import BuildError, build_labs, build_pages
-    from autograder.authoring.verify import find_definition_warnings
+    from autograder.authoring.verify import find_lab_warnings
     from autograder.platforms.solution_check import find_refused_solutions
 
     drift, problems = [], []
@@ -108,7 +108,7 @@ def build(labs: Sequence[str], only_check: bool, anew: bool) -> None:
         except AutograderError as error:
             problems.append(str(error))  # build the other labs all the same
         else:
-            print_lines("Warning", find_definition_warnings(lab))
+            print_lines("Warning", find_lab_warnings(lab))
     drift += build_pages(find_course(), check=only_check)
     label = "Out of date" if only_check else "Written"
     for sentence in drift:

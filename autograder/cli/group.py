@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 
 import click
 
-from autograder.core.errors import INSTALL_ADVICE, AutograderError, make_printable
+from autograder.core.errors import INSTALL_ADVICE, AutograderError
 from autograder.core.files import is_disk_error
+from autograder.core.text_format import make_printable
 
 # Name of the entry points by which other Python packages can add commands to `autograder`.
 ENTRY_POINT_GROUP = "autograder.commands"

@@ -23,7 +23,8 @@ from autograder.cli.options import (
     print_lines,
 )
 from autograder.core.course import find_course
-from autograder.core.errors import UsageError, format_count, join_words
+from autograder.core.errors import UsageError
+from autograder.core.text_format import format_count, join_words
 
 if TYPE_CHECKING:
     from autograder.core.results import Result
@@ -310,7 +311,7 @@ def answers(
         question,
         anonymous=anonymous,
     )
-    old_sheet = manual_marks.write_marking_sheet(answer_set, workers=count_cores())
+    old_sheet = manual_marks.write_answers_page_and_marking_sheet(answer_set, workers=count_cores())
     click.echo(f"{answer_set.page}\n{answer_set.sheet}")
     total = format_count(len(answer_set.answers), "answer")
     summary = f"{total}, {answer_set.ungraded_count} without a mark"
@@ -345,7 +346,7 @@ def feedback(
     """
     from autograder.grading.progress import show_progress
     from autograder.reports.feedback_pages import write_feedback_pages
-    from autograder.reports.term import write_term_pages
+    from autograder.reports.term import write_student_term_pages
 
     chosen_labs = choose_labs(labs, classroom)
     with show_progress("feedback") as bar:
@@ -361,7 +362,7 @@ def feedback(
         f"{new_pages} made, {pages.unchanged_count:,} unchanged, in {classroom.feedback}.",
         err=True,
     )
-    term_page_count = write_term_pages(classroom)
+    term_page_count = write_student_term_pages(classroom)
     if term_page_count:
         term_pages = format_count(term_page_count, "page")
         click.echo(

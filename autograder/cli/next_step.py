@@ -11,7 +11,7 @@ from pathlib import Path
 
 from autograder.authoring.lab import read_labs
 from autograder.core.course import CLASSROOM_VARIABLE, Course
-from autograder.core.errors import format_count
+from autograder.core.text_format import format_count
 from autograder.gradebook import result_store
 from autograder.gradebook.classroom import Classroom
 from autograder.reports.marks import ClassMarks, read_marks

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autograder.core.course import CLASSROOM_VARIABLE, COURSE_VARIABLE, find_course
-from autograder.core.errors import AutograderError, make_printable
+from autograder.core.errors import AutograderError
+from autograder.core.text_format import make_printable
 
 if TYPE_CHECKING:
     from autograder.authoring.lab import Lab

@@ -10,7 +10,7 @@ import click
 from autograder.cli.group import main
 from autograder.cli.options import COURSE_OPTION, FOLDER_TYPE, NOTEBOOK_TYPE
 from autograder.core.course import find_course
-from autograder.core.errors import format_count, join_words, make_printable
+from autograder.core.text_format import format_count, join_words, make_printable
 
 if TYPE_CHECKING:
     from autograder.core.course import Course
@@ -121,9 +121,9 @@ def update(notebook: Path) -> None:
     \b
     Example:  autograder update work/my-lab/my-lab.ipynb
     """
-    from autograder.student.workspace import update_copy
+    from autograder.student.workspace import update_student_notebook
 
-    headings, backup = update_copy(notebook)
+    headings, backup = update_student_notebook(notebook)
     if headings:
         sections = _join_headings(headings)
         click.echo(f"{notebook.stem}: changed in {sections}. Your version is kept in {backup}.")

@@ -1,1 +1,1 @@
-"""Modules that the whole autograder uses: course, files, errors, time limits, record of results."""
+"""Modules that all packages use: course, files, errors, texts, time limits, record of results."""

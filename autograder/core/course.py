@@ -16,7 +16,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from autograder.core.errors import AutograderError, UsageError, join_words, suggest_name
+from autograder.core.errors import AutograderError, UsageError
+from autograder.core.text_format import join_words, suggest_name
 
 COURSE_FILE = "course.toml"
 COURSE_VARIABLE = "AUTOGRADER_COURSE"  # environment variable with the path of the course's folder

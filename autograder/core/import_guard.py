@@ -25,7 +25,7 @@ from typing import Any
 
 from autograder.core import course
 from autograder.core.course import LAB_FILE
-from autograder.core.errors import join_words
+from autograder.core.text_format import join_words
 
 # Packages that the autograder itself needs (`dependencies` in pyproject.toml), by the names used
 # in import statements.

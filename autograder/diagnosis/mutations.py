@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
-from autograder.core.errors import truncate
+from autograder.core.text_format import truncate
 
 # Names of helper functions that the changed code calls. Each begins with a blank, so that it cannot
 # be a name in the student's code.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.core.errors import backticks_to_html
+from autograder.core.text_format import backticks_to_html
 from autograder.judging.judge import Finding
 from autograder.values.case_records import CallOutcome, Inputs, Tolerance
 from autograder.values.tolerance import elements_agree

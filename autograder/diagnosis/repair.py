@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from autograder.core.cpu_time import Stopwatch
-from autograder.core.errors import truncate
+from autograder.core.text_format import truncate
 from autograder.diagnosis.argument_probe import count_input_numbers, is_repeatable
 from autograder.diagnosis.mutations import (
     CHECK_DTYPE,

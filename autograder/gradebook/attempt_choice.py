@@ -23,8 +23,8 @@ from typing import Any
 from nbformat import NotebookNode
 
 from autograder.authoring.lab import Lab
-from autograder.core.errors import format_count
 from autograder.core.files import read_json, write_file
+from autograder.core.text_format import format_count
 from autograder.gradebook import result_store
 from autograder.gradebook.classroom import Classroom, Submission
 from autograder.gradebook.deadlines import Deadlines, parse_timestamp
@@ -135,7 +135,7 @@ def find_best_attempt(
 
 
 @dataclass(frozen=True)
-class CountedAttemptChange:
+class NewlyCountedAttempt:
     """Attempt that counts now, in place of the one that counted in the last run of grading.
 
     Parameters
@@ -161,7 +161,7 @@ def find_changed_choices(
     policy: Policy,
     deadlines: Deadlines,
     roster_times: Mapping[tuple[str, str], datetime],
-) -> Iterator[CountedAttemptChange]:
+) -> Iterator[NewlyCountedAttempt]:
     """Find the submissions for which another attempt counts now than in the last run of grading.
 
     A change of course.toml, of the roster or of an extension can make another attempt the best.
@@ -194,7 +194,7 @@ def find_changed_choices(
         if (name, chosen.fingerprint) != (stored_name, stored_hash):
             graded = load_attempt(classroom, *key, chosen.fingerprint)
             if graded:
-                yield CountedAttemptChange(name, attempt, graded, chosen.fingerprint)
+                yield NewlyCountedAttempt(name, attempt, graded, chosen.fingerprint)
 
 
 def describe_ungraded_attempts(classroom: Classroom, labs: Mapping[str, Lab], policy: Policy) -> list[str]:

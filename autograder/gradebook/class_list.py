@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from autograder.core.errors import AutograderError, join_words
+from autograder.core.errors import AutograderError
+from autograder.core.text_format import join_words
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.policy import Policy, parse_extension, parse_time, to_naive_utc
 from autograder.intake import Identity, Origin, Person, Roster, read_origins
 from autograder.intake import roster as rosters
-from autograder.intake.filenames import escape_unprintable, normalise_name
+from autograder.intake.names import escape_unprintable, normalise_name
 from autograder.intake.student_folders import describe_duplicate_folders, match_folders
 
 # If many students who submitted something are missing from the roster, it is taken for the roster

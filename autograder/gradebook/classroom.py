@@ -24,9 +24,10 @@ from functools import cached_property
 from pathlib import Path
 
 from autograder.core.course import Course
-from autograder.core.errors import AutograderError, UsageError, make_encodable
+from autograder.core.errors import AutograderError, UsageError
 from autograder.core.files import NotRegularFile, read_regular_file, write_file
 from autograder.core.notebook_cells import MAX_NOTEBOOK_BYTES
+from autograder.core.text_format import make_encodable
 
 MAX_ATTEMPTS = 20  # earlier attempts of a submission that are graded; older ones are ignored
 MAX_SMALL_TEXT_BYTES = 200

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from autograder.core.errors import format_count, join_words
 from autograder.core.files import read_json, write_file
 from autograder.core.rounding import format_points
+from autograder.core.text_format import format_count, join_words
 from autograder.gradebook.classroom import Classroom
 
 

@@ -27,10 +27,10 @@ from traitlets.utils.importstring import import_item
 
 from autograder.authoring.lab import Lab
 from autograder.authoring.nbgrader_settings import make_settings
-from autograder.core.errors import make_printable
 from autograder.core.files import hash_parts, read_json, write_file
 from autograder.core.notebook_cells import get_nbgrader_metadata, make_grade_id, make_test_grade_id
 from autograder.core.results import Result, Verdict
+from autograder.core.text_format import make_printable
 from autograder.gradebook import result_store
 from autograder.gradebook.attempt_choice import find_changed_choices, store_counted_attempt
 from autograder.gradebook.class_list import ClassList, read_class_list

@@ -6,8 +6,9 @@ from typing import Any
 
 from nbgrader import api
 
-from autograder.core.errors import AutograderError, join_words
+from autograder.core.errors import AutograderError
 from autograder.core.notebook_cells import make_grade_id, make_test_grade_id
+from autograder.core.text_format import join_words
 from autograder.gradebook.class_list import read_class_list
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.gradebook_records import (
@@ -17,13 +18,13 @@ from autograder.gradebook.gradebook_records import (
     write_gradebook_record,
 )
 from autograder.gradebook.nbgrader_db import gradebook_exists, open_gradebook, translate_read_errors
-from autograder.intake.filenames import escape_unprintable
 from autograder.intake.merge_folders import (
     is_source_newer,
     list_merged_labs,
     merge_lab_files,
     remove_empty_folders,
 )
+from autograder.intake.names import escape_unprintable
 from autograder.intake.upload_limits import FileRefused
 
 

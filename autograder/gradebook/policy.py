@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 
 from autograder.authoring.lab import Lab
 from autograder.core.course import COURSE_FILE, NUMBER, Course, CourseError, check_toml_entries
-from autograder.core.errors import format_count, join_words
 from autograder.core.rounding import to_fraction
+from autograder.core.text_format import format_count, join_words
 from autograder.intake.platform_metadata import find_timezone
 
 # Years for which times are valid. Python's datetime has the years 1 to 9999, but converting times

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.authoring.lab import Lab, read_labs
-from autograder.core.errors import AutograderError, join_words, make_printable
+from autograder.core.errors import AutograderError
 from autograder.core.files import NotRegularFile, decode_text, read_regular_file
+from autograder.core.text_format import join_words, make_printable
 from autograder.gradebook.classroom import Classroom
 from autograder.intake import Identity, Roster
-from autograder.intake.filenames import escape_unprintable, normalise_name
+from autograder.intake.names import escape_unprintable, normalise_name
 from autograder.intake.roster import parse_csv_rows
 
 REQUESTS_FILE = "requests.csv"

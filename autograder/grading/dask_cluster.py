@@ -15,13 +15,13 @@ from threading import Event, Lock
 from time import monotonic, sleep
 from typing import Any
 
-from autograder.core.errors import format_count, join_words, make_printable
+from autograder.core.text_format import format_count, join_words, make_printable
 from autograder.gradebook.classroom import GradingError
 from autograder.gradebook.graded_submission import GradedSubmission
 from autograder.grading.worker import WorkerDied
 
 POLL_SECONDS = 0.5  # between two queries for the cluster's workers
-TRIAL_SECONDS = 300.0  # for a worker to pass its test
+WORKER_TEST_SECONDS = 300.0  # for a worker to pass its test
 _FETCH_SECONDS = 5  # for a result to be transferred; its worker may have died in the meantime
 _NOTICE_INTERVAL_SECONDS = 30.0  # between two messages about waiting
 _FIRST_NOTICE_SECONDS = 2.0
@@ -49,7 +49,7 @@ class ClusterClient:
         Address of the scheduler.
     function : callable
         Function that runs on a worker, grades a submission and returns the result as JSON.
-    trial : tuple
+    worker_test : tuple
         Function that tests a worker, and its arguments. It returns the reason why the worker cannot
         grade, or "".
     show_message : callable
@@ -65,17 +65,17 @@ class ClusterClient:
         self,
         address: str,
         function: Callable[..., str],
-        trial: tuple[Any, ...],
+        worker_test: tuple[Any, ...],
         show_message: Callable[[str], None],
     ):
         from distributed import Client
 
         # Silence Dask's log messages: the user sees sentences through `show_message` instead.
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
-        self._address, self._function, self._trial, self._show_message = (
+        self._address, self._function, self._worker_test, self._show_message = (
             address,
             function,
-            trial,
+            worker_test,
             show_message,
         )
         try:
@@ -89,7 +89,7 @@ class ClusterClient:
         # The keys of all these dictionaries are the addresses of workers.
         self._present: dict[str, int] = {}  # number of threads, for all workers of the cluster
         self._slots: dict[str, int] = {}  # number of threads, for workers that passed the test
-        self._trials: dict[str, tuple[Any, float]] = {}  # future and deadline of each running test
+        self._worker_tests: dict[str, tuple[Any, float]] = {}  # future and deadline of each running test
         self._excluded: dict[str, str] = {}  # reason why the worker gets no submissions
         self._busy: Counter[str] = Counter()  # number of calls that run or wait on the worker
         self._next_update = 0.0
@@ -147,7 +147,7 @@ class ClusterClient:
         """Wait until a worker can take a call, and reserve it; the least busy worker is chosen."""
         while True:
             with self._lock:
-                self._update_workers_and_trials()
+                self._update_workers_and_worker_tests()
                 load = {worker: self._busy[worker] / slots for worker, slots in self._slots.items()}
                 worker = min(load, key=load.__getitem__, default="")
                 if worker and load[worker] < _MAX_CALLS_PER_SLOT:
@@ -161,7 +161,7 @@ class ClusterClient:
         future.add_done_callback(lambda _: is_done.set())
         while not is_done.wait(POLL_SECONDS):
             with self._lock:
-                self._update_workers_and_trials()
+                self._update_workers_and_worker_tests()
                 if worker not in self._present:
                     future.cancel()
                     raise WorkerLost("was given to a worker that went away")
@@ -197,12 +197,12 @@ class ClusterClient:
     def _retest_worker(self, worker: str) -> bool:
         """Test a worker again that failed to grade; return True if there are other workers."""
         with self._lock:
-            has_others = bool({*self._slots, *self._trials} - {worker})
+            has_others = bool({*self._slots, *self._worker_tests} - {worker})
             if self._slots.pop(worker, None):
-                self._start_trial(worker)
+                self._start_worker_test(worker)
             return has_others
 
-    def _update_workers_and_trials(self) -> None:
+    def _update_workers_and_worker_tests(self) -> None:
         """Update the lists of workers and of running tests, at most every half second.
 
         Raises
@@ -220,27 +220,27 @@ class ClusterClient:
         except Exception:  # noqa: BLE001
             raise self._scheduler_lost_error() from None
         for worker in self._present:
-            if worker not in {*self._slots, *self._trials, *self._excluded}:
-                self._start_trial(worker)
+            if worker not in {*self._slots, *self._worker_tests, *self._excluded}:
+                self._start_worker_test(worker)
         self._finish_worker_tests()
         for worker in self._slots.keys() - self._present.keys():
             del self._slots[worker]
-        if not self._slots and not self._trials:
-            self._raise_or_report_no_workers()
+        if not self._slots and not self._worker_tests:
+            self._handle_no_usable_workers()
 
     def _finish_worker_tests(self) -> None:
         """Handle each worker's test that has ended or takes too long, or whose worker has left."""
-        for worker, (trial, deadline) in list(self._trials.items()):
+        for worker, (worker_test, deadline) in list(self._worker_tests.items()):
             if worker not in self._present:
-                del self._trials[worker]
-            elif trial.done() and monotonic() <= deadline:
-                self._admit_or_exclude_worker(worker, trial, self._present[worker])
+                del self._worker_tests[worker]
+            elif worker_test.done() and monotonic() <= deadline:
+                self._admit_or_exclude_worker(worker, worker_test, self._present[worker])
             elif monotonic() > deadline:
-                trial.cancel()
-                reason = f"it did not mark a lab as it was handed out in {TRIAL_SECONDS:g} seconds"
+                worker_test.cancel()
+                reason = f"it did not mark a lab as it was handed out in {WORKER_TEST_SECONDS:g} seconds"
                 self._exclude_worker(worker, reason)
 
-    def _raise_or_report_no_workers(self) -> None:
+    def _handle_no_usable_workers(self) -> None:
         """Raise an error if every worker is excluded; tell the user if the cluster has none."""
         if self._present:
             reasons = join_words(dict.fromkeys(self._excluded.values()))
@@ -256,13 +256,16 @@ class ClusterClient:
                 f"them with `dask worker {self._address} --nthreads 1`."
             )
 
-    def _start_trial(self, worker: str) -> None:
-        self._trials[worker] = self._submit_to_worker(worker, *self._trial), monotonic() + TRIAL_SECONDS
+    def _start_worker_test(self, worker: str) -> None:
+        self._worker_tests[worker] = (
+            self._submit_to_worker(worker, *self._worker_test),
+            monotonic() + WORKER_TEST_SECONDS,
+        )
 
-    def _admit_or_exclude_worker(self, worker: str, trial: Any, threads: int) -> None:
-        """Let the Dask worker grade submissions if its trial run succeeded; exclude it otherwise."""
+    def _admit_or_exclude_worker(self, worker: str, worker_test: Any, threads: int) -> None:
+        """Let the Dask worker grade submissions if its test succeeded; exclude it otherwise."""
         try:
-            get_outcome = trial.result if trial.status == "finished" else trial.exception
+            get_outcome = worker_test.result if worker_test.status == "finished" else worker_test.exception
             reason = str(get_outcome(_FETCH_SECONDS))
         except TimeoutError:  # the worker has died, as a later update will show
             return
@@ -271,11 +274,11 @@ class ClusterClient:
         if reason:
             self._exclude_worker(worker, reason)
         else:
-            del self._trials[worker]
+            del self._worker_tests[worker]
             self._slots[worker] = max(1, threads)
 
     def _exclude_worker(self, worker: str, reason: str) -> None:
-        del self._trials[worker]
+        del self._worker_tests[worker]
         first_line = str(reason).split("\n")[0]
         self._excluded[worker] = make_printable(first_line)[:_MAX_REASON_CHARACTERS].rstrip(".")
         self._show_message(f"The worker {worker} is left out: {self._excluded[worker]}.")

@@ -25,10 +25,10 @@ from autograder.authoring.exercise import DrawnCase, Exercise
 from autograder.authoring.lab import Lab
 from autograder.authoring.python_names import find_definitions, find_external_names, parse_code
 from autograder.authoring.released_notebook import release_notebook
-from autograder.core.errors import backticks_to_html, join_words, make_printable
 from autograder.core.import_guard import find_imports
 from autograder.core.notebook_cells import get_grade_id, get_nbgrader_metadata, make_grade_id
 from autograder.core.results import CellOutcome, Result, ResultReason, Verdict
+from autograder.core.text_format import backticks_to_html, join_words, make_printable
 from autograder.diagnosis.render import render_html, render_text
 from autograder.gradebook.graded_submission import NOT_RUN_OUTPUT, GradedSubmission
 from autograder.grading.rebuild_notebook import UnreadableNotebook, rebuild_notebook

@@ -398,9 +398,9 @@ class GradingPool:
         self._threads = self._stack.enter_context(worker_threads(thread_count))
         if self._scheduler:
             environment = describe_environment(self._course, self._labs)
-            trial = find_machine_problem, self._course, self._labs, self._options, environment
+            worker_test = find_machine_problem, self._course, self._labs, self._options, environment
             cluster = self._stack.enter_context(
-                ClusterClient(self._scheduler, grade_in_worker_as_json, trial, self._show_message)
+                ClusterClient(self._scheduler, grade_in_worker_as_json, worker_test, self._show_message)
             )
             self._grade, self._capacity = cluster.grade, cluster.capacity
         else:

@@ -7,7 +7,7 @@ from time import monotonic
 
 import click
 
-from autograder.core.errors import make_printable
+from autograder.core.text_format import make_printable
 
 FIRST_LINE_SECONDS = 10.0  # from the start of the run to the first line of text
 LINE_INTERVAL_SECONDS = 30.0  # between two lines of text

@@ -16,9 +16,9 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.core.errors import make_encodable
 from autograder.core.files import decode_text
 from autograder.core.notebook_cells import MAX_NOTEBOOK_BYTES
+from autograder.core.text_format import make_encodable
 from autograder.grading.sanitise import extract_pictures
 
 MAX_CELLS = 1_000

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from autograder.authoring.lab import Lab
-from autograder.core.errors import UsageError, join_words, make_printable
+from autograder.core.errors import UsageError
 from autograder.core.files import is_disk_error
 from autograder.core.results import Result
+from autograder.core.text_format import join_words, make_printable
 from autograder.gradebook import result_store
 from autograder.gradebook.class_list import read_class_list
 from autograder.gradebook.classroom import Classroom, GradingError, Submission

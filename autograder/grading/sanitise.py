@@ -20,7 +20,7 @@ import nbformat
 import nh3
 from nbformat import NotebookNode
 
-from autograder.core.errors import make_encodable, strip_escapes
+from autograder.core.text_format import make_encodable, strip_escapes
 
 MAX_HTML_CHARACTERS = 50_000  # of the HTML in one output, without its pictures
 MAX_TOTAL_HTML_CHARACTERS = 400_000  # of all outputs of a notebook, without their pictures

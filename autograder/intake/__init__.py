@@ -5,7 +5,7 @@ The result is DIR/submitted/<student>/<lab>/<lab>.ipynb.
 `collect` does it all. Its steps, each in a module:
 
 archives           list and read the files in folders and zips
-filenames          compare names, and make names safe as names of folders
+names              compare names, and make names safe as names of folders
 filename_patterns  recognise the file names that platforms give to submissions
 platform_metadata  read the lists and receipts that platforms add to a download
 ownership          decide which account of a platform each file belongs to

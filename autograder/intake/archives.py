@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO
 
 from autograder.core.files import NotRegularFile, open_regular_file
-from autograder.intake.filenames import escape_unprintable, is_notebook, to_nfc
+from autograder.intake.names import escape_unprintable, is_notebook, to_nfc
 from autograder.intake.upload_limits import LIMITS, FileRefused
 
 _OpenZip = tuple[zipfile.ZipFile, ExitStack]
@@ -381,7 +381,7 @@ class ZipReader:
         return lambda limit: _stream_zip_member(self._open_cached_zip(zip_file), info, limit)
 
 
-class _FileWithMaxReadSize:
+class _FileRefusingLargeReads:
     """File object for `zipfile` that refuses a single read of more than `max_read_bytes`.
 
     `zipfile` reads the table of contents (the central directory) of a zip at once into memory,
@@ -416,7 +416,7 @@ def _open_checked_zip(file: IO[bytes], is_class_download: bool = False) -> zipfi
     if is_class_download:
         max_files, max_directory_bytes = LIMITS.max_class_files, LIMITS.max_class_directory_bytes
     try:
-        bounded_file = _FileWithMaxReadSize(file, max_directory_bytes)
+        bounded_file = _FileRefusingLargeReads(file, max_directory_bytes)
         archive = zipfile.ZipFile(bounded_file)  # it calls only read, seek, tell and seekable
     except FileRefused:
         raise

@@ -8,11 +8,12 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from autograder.core.errors import UsageError, format_count
+from autograder.core.errors import UsageError
+from autograder.core.text_format import format_count
 from autograder.intake.archives import ZipReader
 from autograder.intake.filename_patterns import make_pattern_from_option
-from autograder.intake.filenames import escape_unprintable, normalise_name
 from autograder.intake.finder import FileOutcome, FileReport, SubmissionFinder
+from autograder.intake.names import escape_unprintable, normalise_name
 from autograder.intake.ownership import IntakeContext
 from autograder.intake.platform_metadata import find_timezone
 from autograder.intake.roster import Person, Roster, is_submitted_by_few, read_roster

@@ -25,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from autograder.core.errors import UsageError
-from autograder.intake.filenames import find_lab_by_name
+from autograder.intake.names import find_lab_by_name
 
 PatternGroups = dict[str, str]  # text of each named group of a pattern that matches
 

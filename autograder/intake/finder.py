@@ -25,7 +25,7 @@ from autograder.intake.archives import (
     read_content,
 )
 from autograder.intake.filename_patterns import ONLINE_TEXT
-from autograder.intake.filenames import (
+from autograder.intake.names import (
     escape_unprintable,
     find_lab_by_cells,
     find_lab_by_name,

@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta, timezone, tzinfo
 
-from autograder.core.errors import join_words
+from autograder.core.text_format import join_words
 from autograder.intake.filename_patterns import FilenamePattern, PatternGroups, match_patterns
-from autograder.intake.filenames import (
+from autograder.intake.names import (
     escape_unprintable,
     find_lab_by_name,
     get_stem,

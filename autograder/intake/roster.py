@@ -16,10 +16,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from autograder.core.errors import AutograderError, format_count
+from autograder.core.errors import AutograderError
 from autograder.core.files import decode_text
+from autograder.core.text_format import format_count
 from autograder.intake.archives import read_file
-from autograder.intake.filenames import (
+from autograder.intake.names import (
     escape_unprintable,
     fold_case,
     make_safe_folder_name,

@@ -27,17 +27,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from autograder.core.errors import AutograderError, format_count
+from autograder.core.errors import AutograderError
 from autograder.core.files import explain_unusable_name, is_disk_error, read_json, write_file
+from autograder.core.text_format import format_count
 from autograder.intake.archives import describe_error, open_file, read_file
-from autograder.intake.filenames import (
+from autograder.intake.finder import MAX_TIMESTAMP_BYTES, Attempt, FileOutcome, FileReport
+from autograder.intake.names import (
     copy_number,
     describe_account,
     escape_unprintable,
     get_stem,
     to_nfc,
 )
-from autograder.intake.finder import MAX_TIMESTAMP_BYTES, Attempt, FileOutcome, FileReport
 from autograder.intake.platform_metadata import find_timezone, parse_timestamp
 from autograder.intake.roster import Identity
 from autograder.intake.upload_limits import LIMITS, FileRefused, PerStudentReadingBudget

@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from autograder.core.errors import join_words
-from autograder.intake.filenames import escape_unprintable
+from autograder.core.text_format import join_words
+from autograder.intake.names import escape_unprintable
 from autograder.intake.roster import Identity, Person, Roster
 from autograder.intake.store import Origin
 

@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from autograder.core.errors import join_words
-from autograder.intake.filenames import (
+from autograder.core.text_format import join_words
+from autograder.intake.names import (
     describe_account,
     escape_unprintable,
     fold_case,

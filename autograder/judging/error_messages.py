@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from autograder.core.errors import join_words
+from autograder.core.text_format import join_words
 from autograder.judging.library_equivalents import (
     KEYWORD_EQUIVALENTS,
     describe_equivalent,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.core.errors import join_words
+from autograder.core.text_format import join_words
 from autograder.judging.compare import JudgedCase, same_outcome
 from autograder.values.case_records import (
     CallOutcome,

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from autograder.core.errors import join_words
 from autograder.core.results import Verdict
+from autograder.core.text_format import join_words
 from autograder.judging.compare import (
     JudgedCase,
     compare_outcome,

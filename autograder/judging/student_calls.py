@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.core.errors import truncate
+from autograder.core.text_format import truncate
 from autograder.values import value_types
 from autograder.values.case_records import CallOutcome, Inputs, Value
 from autograder.values.objects import evaluate_query

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.core.errors import join_words
+from autograder.core.text_format import join_words
 from autograder.judging.compare import JudgedCase, same_outcome, select_failing_cases
 from autograder.judging.error_messages import SPECIFIC_FAMILIES
 from autograder.values.case_records import CallOutcome, Inputs, Misconception, Value
@@ -98,7 +98,7 @@ def explain_by_transformation(
         return None
     if len(returning_cases) < len(failing):
         explanation = _find_misconception_combined_with_transformation(cases, deviations, misconceptions)
-        return explanation or _find_misconception_combined_with_error(cases, deviations, misconceptions)
+        return explanation or _combine_misconception_with_exception(cases, deviations, misconceptions)
     alone = None
     transformation = find_transformation(cases, failing)
     if transformation:
@@ -155,7 +155,7 @@ def _find_misconception_combined_with_transformation(
     return None
 
 
-def _find_misconception_combined_with_error(
+def _combine_misconception_with_exception(
     cases: Sequence[JudgedCase],
     deviations: Deviations,
     misconceptions: Sequence[Misconception],

@@ -17,7 +17,7 @@ from autograder.gradebook.policy import read_policy
 from autograder.grading.grade_submission import grade_unreadable_submission, report_grader_fault
 from autograder.grading.pool import GradingPool, choose_sandbox_class
 from autograder.grading.run import describe_error
-from autograder.intake.filenames import find_grade_ids, find_lab_by_cells, find_lab_by_name
+from autograder.intake.names import find_grade_ids, find_lab_by_cells, find_lab_by_name
 from autograder.reports.feedback_summary import build_standalone_summary
 from autograder.reports.student_page import FeedbackSummary
 from autograder.sandbox import SandboxError

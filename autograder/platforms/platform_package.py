@@ -27,8 +27,9 @@ from autograder.authoring import distribution
 from autograder.authoring.distribution import Files
 from autograder.authoring.lab import Lab, read_lab
 from autograder.core.course import COURSE_FILE, Course
-from autograder.core.errors import AutograderError, UsageError, join_words
+from autograder.core.errors import AutograderError, UsageError
 from autograder.core.files import write_file
+from autograder.core.text_format import join_words
 from autograder.grading.grade_submission import report_grader_fault
 from autograder.platforms.grade_one import make_platform_result
 from autograder.platforms.responses import RESPONSE_FORMATS
@@ -66,7 +67,7 @@ def write_package(
     """
     labs = [read_lab(course, name) for name in dict.fromkeys(names)]
     for lab in labs:
-        _require_released_without_keras(platform, lab)
+        _check_lab_can_be_packaged(platform, lab)
     output = output or course.root / "dist" / platform
     if platform == "gradescope":
         return _write_gradescope_zips(labs, output)
@@ -78,7 +79,7 @@ def write_package(
     return [output]
 
 
-def _require_released_without_keras(platform: str, lab: Lab) -> None:
+def _check_lab_can_be_packaged(platform: str, lab: Lab) -> None:
     if not lab.release_path.is_file():
         problem = f"{lab.name} is not released: there is no file {lab.release_path}."
         raise AutograderError(f"{problem} Run `autograder build`.")

@@ -19,9 +19,10 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from autograder.authoring.lab import Lab, read_labs
-from autograder.core.errors import AutograderError, format_count
+from autograder.core.errors import AutograderError
 from autograder.core.files import write_file
 from autograder.core.results import Result, Verdict
+from autograder.core.text_format import format_count
 from autograder.gradebook import result_store
 from autograder.gradebook.attempt_choice import describe_ungraded_attempts
 from autograder.gradebook.class_list import make_name_key

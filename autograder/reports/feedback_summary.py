@@ -6,10 +6,10 @@ from functools import cache
 
 from autograder.authoring.lab import Lab
 from autograder.authoring.released_notebook import release_notebook
-from autograder.core.errors import format_count, join_words
 from autograder.core.notebook_cells import get_grade_id, make_grade_id
 from autograder.core.results import Result, ResultReason, Verdict
 from autograder.core.rounding import format_points
+from autograder.core.text_format import format_count, join_words
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.gradebook_records import (
     EarlierMark,

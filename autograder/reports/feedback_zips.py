@@ -18,9 +18,9 @@ import nbformat
 
 from autograder.authoring.distribution import make_zip
 from autograder.authoring.lab import Lab, read_lab_in
-from autograder.core.errors import format_count
 from autograder.core.files import is_disk_error, write_file
 from autograder.core.notebook_cells import get_grade_id, make_grade_id, make_test_grade_id
+from autograder.core.text_format import format_count
 from autograder.gradebook import result_store
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.graded_submission import GradedSubmission

@@ -26,18 +26,12 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from autograder.authoring.lab import Lab, read_lab_in
-from autograder.core.errors import (
-    AutograderError,
-    UsageError,
-    format_count,
-    join_words,
-    make_encodable,
-    make_printable,
-)
+from autograder.core.errors import AutograderError, UsageError
 from autograder.core.files import NotRegularFile, decode_text, read_regular_file, write_file
 from autograder.core.notebook_cells import get_grade_id, make_grade_id
 from autograder.core.results import Result
 from autograder.core.rounding import format_points
+from autograder.core.text_format import format_count, join_words, make_encodable, make_printable
 from autograder.gradebook import result_store
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.gradebook_writer import GradebookWriter
@@ -46,7 +40,7 @@ from autograder.gradebook.nbgrader_db import gradebook_exists
 from autograder.gradebook.regrade_requests import RegradeRequest
 from autograder.grading.sanitise import extract_pictures
 from autograder.grading.worker import run_calls_in_workers
-from autograder.intake.filenames import escape_unprintable, normalise_name
+from autograder.intake.names import escape_unprintable, normalise_name
 from autograder.reports import safe_html
 from autograder.reports.feedback_summary import read_released_lab
 from autograder.reports.marks import ClassMarks, Mark, refresh_and_read_marks
@@ -268,7 +262,7 @@ def _describe_verdict(lab: Lab, result: Result | None) -> str:
 # Functions that write the CSV sheet and the page with the answers
 
 
-def write_marking_sheet(question: QuestionAnswers, *, workers: int) -> Path | None:
+def write_answers_page_and_marking_sheet(question: QuestionAnswers, *, workers: int) -> Path | None:
     """Write the HTML page with the answers to a question, and the CSV sheet for their marks.
 
     Returns
@@ -289,7 +283,7 @@ def write_marking_sheet(question: QuestionAnswers, *, workers: int) -> Path | No
         message = f"There is no answer to {question.name} of {question.lab.name} to mark{blank}."
         raise AutograderError(message)
     question.answers = list(_answers_with_texts(question, workers))
-    groups = list(group_outcomes(question.answers))
+    groups = list(group_answers(question.answers))
     renamed_sheet = _move_away_unsaved_sheet(question)
     write_file(question.sheet, _format_marking_sheet(question, groups))
     write_file(question.page, _render_answers_page(question, groups))
@@ -357,7 +351,7 @@ def read_answer_as_json(course: str, lab: str, name: str, notebook_path: str, wi
 # Functions that find similar answers
 
 
-def group_outcomes(answers: Sequence[StudentAnswer]) -> Iterator[AnswerGroup]:
+def group_answers(answers: Sequence[StudentAnswer]) -> Iterator[AnswerGroup]:
     """Yield groups of similar answers, the largest group first.
 
     Equal answers differ in white space only. An answer is similar to a group if it shares most of

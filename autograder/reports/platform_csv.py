@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from autograder.core.errors import make_encodable
+from autograder.core.text_format import make_encodable
 from autograder.intake import Person
-from autograder.intake.filenames import normalise_name
+from autograder.intake.names import normalise_name
 from autograder.reports.marks import Assignment, ClassMarks, Mark, format_full_name
 
 _GRADES_COLUMNS = (

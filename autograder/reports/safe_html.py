@@ -18,8 +18,8 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from autograder.core.errors import backticks_to_html, make_encodable
 from autograder.core.rounding import format_points, round_half_up
+from autograder.core.text_format import backticks_to_html, make_encodable
 from autograder.grading.sanitise import (
     clean_html,
     extract_pictures,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from autograder.authoring.lab import Lab
-from autograder.core.errors import join_words
 from autograder.core.results import Result, Verdict
+from autograder.core.text_format import join_words
 from autograder.reports.marks import ClassMarks, Mark
 from autograder.reports.submission_patterns import (
     OUTCOMES,
@@ -17,7 +17,7 @@ from autograder.reports.submission_patterns import (
     OutcomePattern,
     count_arrivals,
     count_attempts,
-    count_failing_cases,
+    find_most_failed_cases,
     find_outcome_patterns,
     is_blank,
 )
@@ -307,7 +307,7 @@ def summarise_lab(lab: str, submissions: Sequence[Mark], marks: ClassMarks) -> L
         median_seconds=_median(seconds) or 0.0,
         patterns=tuple(patterns),
         omitted_pattern_count=omitted_pattern_count,
-        failing_cases=tuple(count_failing_cases(submissions)),
+        failing_cases=tuple(find_most_failed_cases(submissions)),
         arrivals=tuple(count_arrivals(submissions, marks)),
         attempts=count_attempts(submissions),
     )

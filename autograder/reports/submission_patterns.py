@@ -118,7 +118,7 @@ def find_outcome_patterns(
     return patterns, len(submissions) - sum(len(pattern.students) for pattern in patterns)
 
 
-def count_failing_cases(submissions: Sequence[Mark]) -> list[FailingCase]:
+def find_most_failed_cases(submissions: Sequence[Mark]) -> list[FailingCase]:
     """Return the test cases of each exercise in which most submissions of a lab failed.
 
     There are at most `FAILING_CASES_SHOWN` of each exercise: a wrong formula fails in all cases.

@@ -20,9 +20,9 @@ from urllib.parse import quote
 
 from autograder.authoring.lab import read_labs
 from autograder.core.course import COURSE_FILE, Course, CourseError, check_toml_entries
-from autograder.core.errors import join_words
 from autograder.core.files import write_file
 from autograder.core.rounding import round_half_up, to_fraction
+from autograder.core.text_format import join_words
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.policy import to_utc
 from autograder.intake import Person
@@ -406,7 +406,7 @@ def build_term_tables(
 # Functions that write the students' pages
 
 
-def write_term_pages(classroom: Classroom, now: datetime | None = None) -> int:
+def write_student_term_pages(classroom: Classroom, now: datetime | None = None) -> int:
     """Write a page about the term for each student, and return the number of pages.
 
     There are no pages if the course has no rules for a term.

@@ -3,14 +3,15 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from autograder.authoring.lab import Lab, read_labs
-from autograder.core.errors import UsageError, join_words, make_printable
+from autograder.core.errors import UsageError
 from autograder.core.results import Verdict
 from autograder.core.rounding import format_points
+from autograder.core.text_format import join_words, make_printable
 from autograder.gradebook import result_store
 from autograder.gradebook.class_list import make_name_key, read_class_list
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.graded_submission import GradedSubmission, apply_points
-from autograder.intake.filenames import escape_unprintable
+from autograder.intake.names import escape_unprintable
 from autograder.reports.marks import ClassMarks, Mark, format_full_name, refresh_and_read_marks
 from autograder.reports.safe_html import format_time
 from autograder.reports.term import StudentTermResult, compute_terms, read_term_rules

@@ -23,9 +23,10 @@ import numpy as np
 
 import autograder
 from autograder.core.course import ANSWER_KEYS_FOLDER, COURSE_FILE, COURSE_VARIABLE
-from autograder.core.errors import AutograderError, join_words
+from autograder.core.errors import AutograderError
 from autograder.core.results import CellOutcome
 from autograder.core.run_limits import RunLimits
+from autograder.core.text_format import join_words
 from autograder.sandbox.inside import SANDBOX_COURSE, protocol
 from autograder.sandbox.inside.driver import CellReport, CellRun
 from autograder.student import STUDENT_PACKAGES

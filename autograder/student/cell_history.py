@@ -6,7 +6,7 @@ leaves the earlier version behind, and a check of it would tell the student noth
 
 from typing import Any
 
-from autograder.core.errors import join_words
+from autograder.core.text_format import join_words
 from autograder.student.notebook_names import list_defined_names
 from autograder.student.reuse import get_shell
 
@@ -33,7 +33,7 @@ def _record_cell(result: Any) -> None:
             _cells_by_name[name] = cell_id
 
 
-def describe_changed_cell(name: str) -> str:
+def describe_lost_definition(name: str) -> str:
     """Say that the cell that defined a function was run again and no longer defines it; else ""."""
     source = _latest_sources.get(_cells_by_name.get(name, ""))
     if source is None or not source.strip():

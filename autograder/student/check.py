@@ -14,9 +14,9 @@ from typing import Any, NoReturn
 
 from autograder.core import import_guard
 from autograder.core.blas_threads import limit_threads
-from autograder.core.errors import backticks_to_html, format_count, join_words
 from autograder.core.notebook_cells import get_cell_source, get_grade_id, make_grade_id
 from autograder.core.results import Verdict
+from autograder.core.text_format import backticks_to_html, format_count, join_words
 from autograder.core.time_limit import TimeLimitExceeded, limit_call_time
 from autograder.diagnosis.argument_probe import explain_by_arguments
 from autograder.diagnosis.render import render_html, render_text
@@ -26,7 +26,7 @@ from autograder.judging.judge import Finding, describe_broken_dependency, judge
 from autograder.judging.student_calls import call_student_function, list_parameter_names
 from autograder.student import answer_key, reuse
 from autograder.student.answer_key import ExerciseKey, LabDescription
-from autograder.student.cell_history import describe_changed_cell, watch_cells
+from autograder.student.cell_history import describe_lost_definition, watch_cells
 from autograder.student.notebook_names import explain_missing_name
 from autograder.student.progress_note import announce_slow_check
 from autograder.student.reuse import in_notebook_kernel
@@ -88,7 +88,7 @@ def check(answer: Any) -> None:
         text = f"{key.name} is defined. {plan}"
         _display_message(text, lambda: _render_paragraph(text))
         return
-    note = describe_changed_cell(key.name)
+    note = describe_lost_definition(key.name)
     if note:
         print(note)
     try:

@@ -10,8 +10,8 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from autograder.core.errors import truncate
 from autograder.core.notebook_cells import get_cell_source
+from autograder.core.text_format import truncate
 from autograder.student.workspace import read_cells
 
 MAX_QUOTED_CHARACTERS = 60

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from autograder.core.course import COURSE_VARIABLE
-from autograder.core.errors import join_words
 from autograder.core.files import write_file
+from autograder.core.text_format import join_words
 from autograder.student import answer_key
 from autograder.student.workspace import START_PAGE
 

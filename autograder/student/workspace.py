@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from autograder.core.course import ANSWER_KEYS_FOLDER, Course, find_course
-from autograder.core.errors import UsageError, join_words
+from autograder.core.errors import UsageError
 from autograder.core.files import read_json, write_file
 from autograder.core.notebook_cells import (
     NOTEBOOK_METADATA,
@@ -18,6 +18,7 @@ from autograder.core.notebook_cells import (
     make_grade_id,
     make_test_grade_id,
 )
+from autograder.core.text_format import join_words
 from autograder.student import answer_key, update
 
 START_PAGE = "README.ipynb"
@@ -170,7 +171,7 @@ def overview(folder: str | Path = ".") -> None:
     print(f"There are no labs in {path}: overview() shows those in the folders below it. {hint}")
 
 
-def update_copy(path: Path, course: Course | None = None) -> tuple[list[str], Path]:
+def update_student_notebook(path: Path, course: Course | None = None) -> tuple[list[str], Path]:
     """Update a student's copy of a lab to the course's present text; answers and own cells stay.
 
     Returns

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.core.errors import format_count, truncate
+from autograder.core.text_format import format_count, truncate
 from autograder.values import value_types
 from autograder.values.case_records import ComparisonRules, Value
 from autograder.values.structural_mistakes import Difference

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from autograder.core.errors import format_count, join_words, truncate
+from autograder.core.text_format import format_count, join_words, truncate
 from autograder.values.case_records import DTYPES, ComparisonRules
 from autograder.values.structural_mistakes import Difference
 from autograder.values.table_cells import (

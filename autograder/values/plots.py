@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.core.errors import format_count, join_words, truncate
+from autograder.core.text_format import format_count, join_words, truncate
 from autograder.values.structural_mistakes import Difference
 from autograder.values.wording import prefix_place
 

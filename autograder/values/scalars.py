@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.core.errors import truncate
+from autograder.core.text_format import truncate
 from autograder.values import value_types
 from autograder.values.case_records import DTYPES, ComparisonRules, Value, name_dtype
 from autograder.values.structural_mistakes import Difference

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from autograder.core.errors import truncate
 from autograder.core.import_guard import allowed_packages
+from autograder.core.text_format import truncate
 from autograder.values.case_records import (
     DTYPES,
     ComparisonRules,

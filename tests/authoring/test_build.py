@@ -401,7 +401,7 @@ def test_a_measurement_that_differs_is_no_drift():
 
     def output_text(saved_text, *tags):
         return (
-            building.restore_measurements(notebook("0.2 s", *tags), notebook(saved_text, *tags))
+            building.keep_saved_measurement_outputs(notebook("0.2 s", *tags), notebook(saved_text, *tags))
             .cells[0]
             .outputs[0]
             .text

@@ -14,7 +14,7 @@ from autograder.authoring.case_checks import MAX_CASES_BYTES
 from autograder.authoring.exercise import ExerciseError
 from autograder.authoring.lab import LabError, read_lab
 from autograder.authoring.skeleton import write_course
-from autograder.authoring.verify import find_definition_mistakes, find_definition_warnings
+from autograder.authoring.verify import find_exercise_weaknesses, find_lab_warnings
 from autograder.core.course import read_course
 
 LAB, EXERCISE = "first-steps", "mean_of_first_steps"
@@ -47,14 +47,14 @@ def read_lab_of(folder):
 def find_problems(folder):
     """Return the sentences that a build of the lab would end with."""
     try:
-        return "\n".join(find_definition_mistakes(read_lab_of(folder)))
+        return "\n".join(find_exercise_weaknesses(read_lab_of(folder)))
     except (LabError, ExerciseError) as error:
         return str(error)
 
 
 def test_the_course_as_written_has_no_fault(course_folder):
     assert find_problems(course_folder) == ""
-    assert find_definition_warnings(read_lab_of(course_folder)) == []
+    assert find_lab_warnings(read_lab_of(course_folder)) == []
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_missing_attachment_is_refused_and_a_broken_link_is_warned_of(course_f
         lambda cells: cells.extend(new_markdown_cell(text, id=f"t{i}") for i, text in enumerate(texts)),
     )
     problems = find_problems(course_folder).splitlines()
-    warnings = find_definition_warnings(read_lab_of(course_folder))
+    warnings = find_lab_warnings(read_lab_of(course_folder))
     expected = [sentence for sentence in texts.values() if sentence]
     assert len(problems + warnings) == len(expected)
     for sentence, found in zip(expected, problems + warnings, strict=True):
@@ -191,11 +191,11 @@ def test_links_to_files_that_are_there_pass(course_folder):
     cell.attachments = {"p.png": {"image/png": ""}}
     change_notebook(course_folder, lambda cells: cells.append(cell))
     assert find_problems(course_folder) == ""
-    assert find_definition_warnings(read_lab_of(course_folder)) == []
+    assert find_lab_warnings(read_lab_of(course_folder)) == []
 
 
 def find_lab_mistakes(reference, *cases, **rules):
-    return find_definition_mistakes(lab_of(reference, *cases, **rules))
+    return find_exercise_weaknesses(lab_of(reference, *cases, **rules))
 
 
 def draw_vector(rng):
@@ -227,7 +227,7 @@ def test_a_reference_that_draws_from_a_generator_it_gets_is_not_refused():
     lab = lab_of(
         lambda seed, x: x + np.random.default_rng(seed).normal(), lambda rng: inputs(3, rng.normal())
     )
-    assert find_definition_mistakes(lab) == []
+    assert find_exercise_weaknesses(lab) == []
 
 
 def test_a_hidden_case_that_draws_its_own_numbers_is_refused():
@@ -235,13 +235,13 @@ def test_a_hidden_case_that_draws_its_own_numbers_is_refused():
     lab = lab_of(lambda x: -x, draw_vector)
     exercise = lab.exercises["answer"]
     exercise.case("hidden", hidden=True)(lambda rng: inputs(np.random.default_rng().normal(size=2)))
-    (sentence,) = find_definition_mistakes(lab)
+    (sentence,) = find_exercise_weaknesses(lab)
     assert sentence.startswith("a-lab: answer: the case 'hidden' has other inputs each time")
 
 
 def test_equal_cases_are_warned_of():
     lab = lab_of(lambda x: -x, draw_vector, lambda rng: inputs(2), lambda rng: inputs(2))
-    (sentence,) = find_definition_warnings(lab)
+    (sentence,) = find_lab_warnings(lab)
     assert sentence == (
         "a-lab: the cases 'case 1' and 'case 2' have the same inputs in answer; take one out, or "
         "change its "

@@ -36,9 +36,9 @@ from worker_functions import (
 )
 
 from autograder.core.course import CourseError
-from autograder.core.errors import make_printable
 from autograder.core.files import write_file
 from autograder.core.notebook_cells import make_grade_id
+from autograder.core.text_format import make_printable
 from autograder.diagnosis.render import render_tables
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.deadlines import parse_timestamp, set_aside_invalid_timestamp

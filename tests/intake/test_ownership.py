@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from autograder.intake import roster
 from autograder.intake.filename_patterns import match_patterns
-from autograder.intake.filenames import escape_unprintable, normalise_name, to_nfc
+from autograder.intake.names import escape_unprintable, normalise_name, to_nfc
 from autograder.intake.roster import Identity, RosterError
 
 NOTEBOOK_NAME = "qkv-attention.ipynb"

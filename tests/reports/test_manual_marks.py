@@ -31,10 +31,10 @@ from autograder.reports.manual_marks import (
     ManualMark,
     SheetError,
     StudentAnswer,
-    group_outcomes,
+    group_answers,
     import_sheets,
     read_question_answers,
-    write_marking_sheet,
+    write_answers_page_and_marking_sheet,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -87,7 +87,7 @@ def room(classroom, prepared):
 def write_sheet(room, **options):
     """Write the question's sheet, and return its path."""
     question = read_question_answers(room, lab(LAB), QUESTION, **options)
-    write_marking_sheet(question, workers=1)
+    write_answers_page_and_marking_sheet(question, workers=1)
     return question.sheet
 
 
@@ -410,7 +410,7 @@ def test_similar_answers_stand_together():
         "g": "x",
     }
     groups = list(
-        group_outcomes([StudentAnswer(s, s, ManualMark(), s, source=text) for s, text in texts.items()])
+        group_answers([StudentAnswer(s, s, ManualMark(), s, source=text) for s, text in texts.items()])
     )
     assert [
         (group.number, [[a.student for _, a in equal_answers] for equal_answers in group.wordings])
@@ -473,7 +473,7 @@ def test_a_sheet_with_marks_that_were_not_imported_is_kept(room):
 def test_an_exercise_can_be_graded_manually(room):
     """Manual grading of an exercise, such as for a regrade request."""
     question = read_question_answers(room, lab(LAB), "softmax")
-    write_marking_sheet(question, workers=1)
+    write_answers_page_and_marking_sheet(question, workers=1)
     rows, _ = read_rows(question.sheet)
     assert "def softmax" in rows["Ada Lovelace"]["answer"] or "raise" in rows["Ada Lovelace"]["answer"]
     sheet = fill_sheet(question.sheet, {"Ada Lovelace": ("1.5", "Half of it.")})

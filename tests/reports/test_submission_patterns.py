@@ -16,7 +16,7 @@ from autograder.reports.submission_patterns import (
     classify_outcome,
     count_arrivals,
     count_attempts,
-    count_failing_cases,
+    find_most_failed_cases,
     find_outcome_patterns,
 )
 
@@ -69,11 +69,11 @@ def test_a_case_counts_once_a_submission_and_the_most_frequent_comes_first():
         return submission(student, [row(student, "softmax", Verdict.WRONG, failed_cases=labels)])
 
     marks = [failing("ada", "one row", "large"), failing("bo", "large", "large"), failing("cy")]
-    cases = [(case.exercise, case.label, case.count) for case in count_failing_cases(marks)]
+    cases = [(case.exercise, case.label, case.count) for case in find_most_failed_cases(marks)]
     assert cases == [("softmax", "large", 2), ("softmax", "one row", 1)]
     many = failing("di", *map(str, range(30)))
     other = submission("ed", [row("ed", "attention_qkv", Verdict.WRONG, failed_cases=("large",))])
-    shown = [case.exercise for case in count_failing_cases([many, other, failing("flo", "0")])]
+    shown = [case.exercise for case in find_most_failed_cases([many, other, failing("flo", "0")])]
     assert shown == ["softmax"] + ["attention_qkv"] + ["softmax"] * (FAILING_CASES_SHOWN - 1)
 
 

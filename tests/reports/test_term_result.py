@@ -37,7 +37,7 @@ from autograder.reports.term import (
     choose_best_labs,
     compute_terms,
     read_term_rules,
-    write_term_pages,
+    write_student_term_pages,
 )
 from autograder.reports.terminal import describe_student
 
@@ -246,7 +246,7 @@ def visible(page):
 
 
 def test_a_students_page(term):
-    assert write_term_pages(term, NOVEMBER_20) == 12
+    assert write_student_term_pages(term, NOVEMBER_20) == 12
     assert not (term.feedback / "mo" / "term.html").exists()
     page = (term.feedback / "cy" / "term.html").read_text("utf-8")
     well_formed(page)
@@ -272,7 +272,7 @@ def test_a_students_page(term):
 
 
 def test_the_pages_are_archived_and_the_report_agrees(term):
-    write_term_pages(term, NOVEMBER_20)
+    write_student_term_pages(term, NOVEMBER_20)
     lines = list(write_feedback_archives(term, [], []))
     assert lines == [f"{term.root / 'returned' / 'term'}: 12 pages."]
     assert (term.root / "returned" / "term" / "bo-term.html").is_file()
@@ -295,7 +295,7 @@ def test_the_anonymous_report_has_the_same_terms(term):
 
 def test_without_rules_there_is_no_term(term):
     room = Classroom(term.root, replace(term.course, term=None))
-    assert write_term_pages(room, NOVEMBER_20) == 0
+    assert write_student_term_pages(room, NOVEMBER_20) == 0
     assert "term.csv" not in "\n".join(write_report(room, now=NOVEMBER_20))
     assert not (room.report / "term.csv").exists()
 

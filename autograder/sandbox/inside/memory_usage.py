@@ -27,31 +27,31 @@ class MemoryMonitor:
 
     Parameters
     ----------
-    root : int
+    root_pid : int
         Process id of the submission. Memory that the submission's process itself takes during the
         measurement counts as well.
-    scratch_folders : list of int
+    scratch_descriptors : list of int
         Descriptors of the submission's temporary folders, which are in memory. All files there
         count, even those from before the call.
     """
 
-    def __init__(self, root: int, scratch_folders: list[int]) -> None:
-        self._root, self._scratch_folders = root, scratch_folders
+    def __init__(self, root_pid: int, scratch_descriptors: list[int]) -> None:
+        self._root_pid, self._scratch_descriptors = root_pid, scratch_descriptors
         deadline = monotonic() + GRACE_SECONDS
         while self._forked_processes() and monotonic() < deadline:
-            kill_descendants(root)  # processes that cells have started and left running
+            kill_descendants(root_pid)  # processes that cells have started and left running
             select.poll().poll(2)
         # Reset the kernel's record of the process's peak memory. If that is forbidden, the record
         # covers the whole time since the submission was forked.
         with suppress(OSError):
-            write_file(f"/proc/{root}/clear_refs", "5")
-        self._root_peak = _peak_anonymous_bytes(root)
-        self._root_anonymous = _memory_sizes(root).get("RssAnon", 0)
-        self._tracked_threads = set(_thread_ids(root))
+            write_file(f"/proc/{root_pid}/clear_refs", "5")
+        self._root_peak = _peak_anonymous_bytes(root_pid)
+        self._root_anonymous = _memory_sizes(root_pid).get("RssAnon", 0)
+        self._tracked_threads = set(_thread_ids(root_pid))
         # Without its own temporary folders, a submission has no process numbers of its own either.
         # Then new processes of the whole machine would be counted, so do not count them at all.
         self._start_pid: int | None = None
-        if scratch_folders:
+        if scratch_descriptors:
             self._start_pid = _last_created_pid() - len(self._tracked_threads)
         # Until a forked process is seen, the student's function may be running in the submission's
         # own process. So all memory of that process counts.
@@ -63,23 +63,23 @@ class MemoryMonitor:
         first = min(peaks, default=0)
         if peaks and not self._has_seen_fork:
             self._has_seen_fork, self.peak_bytes = True, 0
-        self._tracked_threads.update(_thread_ids(self._root))
+        self._tracked_threads.update(_thread_ids(self._root_pid))
         if first:
             self._tracked_threads.update(_thread_ids(first))
-        held_bytes = max(0, _peak_anonymous_bytes(self._root) - self._root_peak)
+        held_bytes = max(0, _peak_anonymous_bytes(self._root_pid) - self._root_peak)
         for pid, peak in peaks.items():
             # The first of the new processes is a fork of the submission's process, so only the
             # memory that it has gained counts. Of any further process, all memory counts.
             inherited_bytes = self._root_anonymous if pid == first else 0
             held_bytes += max(0, peak - inherited_bytes)
         written = sum(map(_measure_written_bytes, peaks))
-        written_by_root = _measure_written_bytes(self._root)
+        written_by_root = _measure_written_bytes(self._root_pid)
         # If either process writes to a page that the submission and its fork share, both have a
         # private page afterwards. So the size of the submission's private pages also tells how much
         # the fork has written.
         if peaks and _peak_anonymous_bytes(first):
             written = max(written, written_by_root)
-        scratch = sum(map(_used_space, self._scratch_folders))
+        scratch = sum(map(_used_space, self._scratch_descriptors))
         self.peak_bytes = max(self.peak_bytes, max(held_bytes, written) + scratch)
 
     def has_untracked_processes(self) -> bool:
@@ -93,7 +93,7 @@ class MemoryMonitor:
 
         The keys are process ids.
         """
-        peaks = {pid: _peak_anonymous_bytes(pid) for pid in _list_descendant_pids(self._root)}
+        peaks = {pid: _peak_anonymous_bytes(pid) for pid in _list_descendant_pids(self._root_pid)}
         return {pid: peak for pid, peak in peaks.items() if peak > 0}
 
 

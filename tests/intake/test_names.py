@@ -7,8 +7,8 @@ from downloads import GRADE_IDS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.intake import filenames
-from autograder.intake.filenames import (
+from autograder.intake import names
+from autograder.intake.names import (
     copy_number,
     escape_unprintable,
     find_lab_by_cells,
@@ -98,7 +98,7 @@ def test_unsafe_names_are_changed_and_stay_different(name):
     assert safe != name and safe == make_safe_folder_name(name)
     assert len(safe.encode()) <= 100 and safe[0] not in ".- " and safe[-1] not in ". "
     assert not set(safe) & set('/\\:*?"<>|[]\n\0') and safe.isprintable()
-    assert safe.split(".")[0].casefold() not in filenames._WINDOWS_DEVICES
+    assert safe.split(".")[0].casefold() not in names._WINDOWS_DEVICES
     assert make_safe_folder_name(name + "x") != safe
 
 

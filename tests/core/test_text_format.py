@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.core.errors import make_printable
+from autograder.core.text_format import make_printable
 
 
 @pytest.mark.parametrize("text", ["a\tb", "one line\nand another", "é ∑ 字", ""])
