@@ -22,7 +22,7 @@ import numpy as np
 
 from autograder.core.course import COURSE_VARIABLE
 from autograder.core.files import write_file
-from autograder.core.text_format import join_words
+from autograder.core.text_format import format_count, join_words
 from autograder.student import answer_key
 from autograder.student.workspace import START_PAGE
 
@@ -350,8 +350,11 @@ def describe_functions(namespace: Mapping[str, Any], check_results: Mapping[str,
 def _describe_function_owners(names: Sequence[str], student_names: set[str]) -> str:
     present_names = [name for name in names if name in student_names]
     course_names = [name for name in names if name not in student_names]
-    choice = "functions here that this course lets you write"
-    summary = f"Of the {len(names)} {choice}, {len(present_names)} are yours"
+    if not names:
+        return "Nothing here is a function that this course lets you write."
+    choice = f"{format_count(len(names), 'function')} here that this course lets you write"
+    verb = "is" if len(present_names) == 1 else "are"
+    summary = f"Of the {choice}, {len(present_names)} {verb} yours"
     if not present_names:
         return f"{summary}."
     text = f"{summary}: {join_words(present_names)}."

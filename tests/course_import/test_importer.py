@@ -30,7 +30,7 @@ from course_import import pictures
 from course_import.assertions import EXACT, read_assertions
 from course_import.dependencies import read_module
 from course_import.nbgrader_source import CellImportReport, SourceCell
-from course_import.otter_source import _OtterReader
+from course_import.otter_source import _OtterReader, _read_question
 from course_import.write_exercise import explain_unwritable, format_value
 
 needs_sandbox = pytest.mark.skipif(
@@ -207,6 +207,8 @@ def test_an_imported_lab_is_graded_as_its_tests_would(course):
         ("assert 1/100 > np.max(np.abs(f(3) - 9))", "value", (0.0, 0.01)),
         ("np.testing.assert_allclose(f(3), 9)", "value", (1e-7, 0.0)),
         ("np.testing.assert_almost_equal(f(3), 9, decimal=2)", "value", (0.0, 0.015)),
+        ("self.assertAlmostEqual(f(3), 9, places=3)", "value", (0.0, 0.0005)),
+        ("self.assertAlmostEqual(f(3), 9)", "value", (0.0, 5e-8)),
         ("assert round(f(3), 2) == 9.12", "value", (0.0, 0.0051)),
         ("### AUTOTEST f(3)", "value", EXACT),
         ("assert len(f(3)) == 9", "property", EXACT),
@@ -1327,3 +1329,11 @@ def test_points_of_parts_reach_marks_pages_and_platforms(course):
         reply = json.loads(ran.stdout)
         (test,) = [test for test in reply["tests"] if "distance" in test["name"]]
         assert test.get("points", test.get("score")) == 3.5, test
+
+
+@pytest.mark.parametrize(
+    ("text", "points"),
+    [("name: q1\npoints: 0", 0), ("name: q1\npoints: 2.5", 2.5), ("name: q1", 1)],
+)
+def test_an_otter_question_is_worth_one_point_only_if_it_does_not_say(text, points):
+    assert _read_question(text).points == points

@@ -4,7 +4,10 @@ import os
 import stat
 import struct
 import time
+import zipfile
 import zlib
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from downloads import (
@@ -559,3 +562,19 @@ def test_only_files_of_a_system_are_ignored(path, is_listed):
     assert ([file.path for file in listing.files], listing.junk_count) == (
         ([path], 0) if is_listed else ([], 1)
     )
+
+
+@pytest.mark.parametrize("machine_zone", ["UTC", "Asia/Tokyo"])
+def test_the_time_of_a_file_in_a_zip_is_in_the_courses_zone_whatever_the_machines_is(
+    monkeypatch, machine_zone
+):
+    """A zip stores local times without a zone."""
+    monkeypatch.setenv("TZ", machine_zone)
+    time.tzset()
+    try:
+        info = zipfile.ZipInfo("a.ipynb", (2026, 1, 15, 12, 0, 0))
+        seconds = archives._member_time(info, None, ZoneInfo("America/New_York"))
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert seconds == datetime(2026, 1, 15, 17, tzinfo=UTC).timestamp()

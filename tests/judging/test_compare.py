@@ -9,6 +9,7 @@ import pytest
 from autograder.core.results import Result, Verdict
 from autograder.diagnosis.render import describe_inputs, render_html, render_tables, render_text
 from autograder.judging.compare import compare_outcome, describe_failing_property, same_outcome
+from autograder.judging.failure_patterns import describe_differences
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function, pack_result
 from autograder.values.case_records import (
@@ -141,6 +142,8 @@ def test_an_object_that_equals_everything_is_no_right_answer():
             "in each row should sum to 1; yours sum to 0.85 to 2.15",
         ),
         ("sums_to_one", EXPECTED, Inputs((EXPECTED,), {"axis": 0}), "along axis 0 should sum to 1"),
+        ("sums_to_one", EXPECTED, Inputs((EXPECTED,)), "along axis 0 should sum to 1"),
+        ("sums_to_one", EXPECTED.T, Inputs((EXPECTED, 1)), "along axis 1 should sum to 1"),
         ("no_negative_weight", -EXPECTED, Inputs(), "smallest is -0.9"),
         ("no_looking_ahead", np.ones((3, 3)), Inputs(), "Position 0 attends to position 1"),
         ("within_the_values", EXPECTED * 9, Inputs((0, 0, EXPECTED)), "stays between the values"),
@@ -467,3 +470,19 @@ def test_a_predicted_float_is_no_int_that_differs_by_less_than_the_tolerance():
     exact, rounded = CallOutcome(117_097_123.0, "float"), CallOutcome(117_097_120, "int")
     assert not same_outcome(rounded, exact, ComparisonRules())
     assert same_outcome(CallOutcome(117_097_123, "int"), exact, ComparisonRules())
+
+
+@pytest.mark.parametrize("rows", [6, 7, 9])
+def test_a_half_is_named_by_its_rounded_down_length(rows):
+    expected = np.arange(1.0, 3 * rows + 1).reshape(rows, 3)
+    half = rows // 2
+    for wrong_rows, text in (
+        (slice(half, None), "Only the first half of the rows is right."),
+        (slice(None, half), "Only the second half of the rows is right."),
+    ):
+        value = expected.copy()
+        value[wrong_rows] = -np.random.default_rng(0).normal(size=value[wrong_rows].shape)
+        assert text in describe_differences([(expected, value)], ComparisonRules())
+    value = expected.copy()
+    value[half - 1 :] = -np.random.default_rng(0).normal(size=value[half - 1 :].shape)
+    assert "half" not in describe_differences([(expected, value)], ComparisonRules())

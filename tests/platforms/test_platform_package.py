@@ -25,7 +25,11 @@ from test_responses import EXERCISE, LAB, exercise_points, make_submission, pars
 
 from autograder.core.course import read_course as read_course
 from autograder.core.errors import AutograderError
-from autograder.platforms.platform_package import collect_course_files, write_package
+from autograder.platforms.platform_package import (
+    _make_prairielearn_question_info,
+    collect_course_files,
+    write_package,
+)
 from autograder.sandbox.bubblewrap import Bubblewrap
 from autograder.sandbox.webassembly import WebAssembly, get_compiled_path
 
@@ -406,3 +410,14 @@ def test_a_package_holds_the_librarys_data_files_but_nothing_compiled(tmp_path):
         path.write_text("x")
     files = collect_course_files(course, [])
     assert sorted(files) == ["course.toml", "shapes/__init__.py", "shapes/fonts/a.ttf", "shapes/sizes.json"]
+
+
+def test_labs_of_one_name_in_two_courses_have_different_uuids():
+    """PrairieLearn refuses two questions with the same UUID."""
+    uuids = set()
+    for course_id in ("statistics", "algebra"):
+        for name in ("first-steps", "second-steps"):
+            other_lab = replace(lab("qkv-attention"), name=name, course=replace(COURSE, id=course_id))
+            info = json.loads(_make_prairielearn_question_info(other_lab))
+            uuids.add(info["uuid"])
+    assert len(uuids) == 4

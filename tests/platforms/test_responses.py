@@ -307,6 +307,7 @@ def test_a_known_mistake_is_named_with_its_nudge_everywhere(grade):
 def test_an_unreadable_submission_gets_a_response_with_the_reason(grade, content, sentence):
     replies = grade(content)
     assert replies["json"]["score"] == 0 and sentence in replies["json"]["unreadable"]
+    assert replies["json"]["waiting"] == 0, "nobody can grade an answer that cannot be read"
     assert {row["verdict"] for row in replies["json"]["results"]} == {"missing"}
     assert replies["gradescope"]["score"] == 0 and sentence in replies["gradescope"]["output"]
     assert replies["prairielearn"]["gradable"] is False

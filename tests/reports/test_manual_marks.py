@@ -5,6 +5,7 @@ import io
 import random
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from command import autograder
@@ -31,6 +32,7 @@ from autograder.reports.manual_marks import (
     ManualMark,
     SheetError,
     StudentAnswer,
+    _manual_mark,
     group_answers,
     import_sheets,
     read_question_answers,
@@ -531,3 +533,14 @@ def test_questions_that_cannot_be_graded(room, classroom):
 def test_no_gradebook(classroom):
     with pytest.raises(AutograderError, match="There is no gradebook yet"):
         read_question_answers(classroom, lab(LAB), QUESTION)
+
+
+@pytest.mark.parametrize(("extra_credit", "points"), [({}, "2.5"), ({QUESTION: 0.5}, "2")])
+def test_the_sheet_shows_a_mark_without_its_extra_credit(extra_credit, points):
+    """The sheet's points are imported again, and extra credit is kept beside them."""
+    mark = SimpleNamespace(
+        scores={QUESTION: 2.5}, manually_graded={QUESTION}, extra_credit=extra_credit, comments={}
+    )
+    assert _manual_mark(mark, QUESTION).points == points
+    mark.manually_graded = set()
+    assert _manual_mark(mark, QUESTION).points == ""

@@ -94,10 +94,10 @@ def test_a_function_that_passed_is_used_in_the_next_lab(work):
         work / "tiny-transformer",
     )
     choice = "Of the 2 functions here that this course lets you write"
-    assert f"{choice}, 1 are yours: stable_softmax." in set_up_text
+    assert f"{choice}, 1 is yours: stable_softmax." in set_up_text
     assert "The course's: split_heads." in set_up_text
     assert use_text.startswith("_FunctionWithFallback [0.25")
-    assert "1 are yours" in list_text
+    assert "1 is yours" in list_text
 
 
 def test_helpers_of_one_name_in_two_labs_do_not_meet(work):
@@ -235,3 +235,19 @@ def test_saved_functions_do_not_change_a_mark(tmp_path):
         marks[line["student"]][line["exercise"]] = line["verdict"], line["score"], line["message"]
     assert marks["with"] == marks["without"]
     assert marks["with"]["transformer_block"][0] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("names", "student_names", "text"),
+    [
+        ([], set(), "Nothing here is a function that this course lets you write."),
+        (["softmax"], set(), "Of the 1 function here that this course lets you write, 0 are yours."),
+        (
+            ["softmax", "scores"],
+            {"scores"},
+            "Of the 2 functions here that this course lets you write, 1 is yours: scores. The course's: softmax.",
+        ),
+    ],
+)
+def test_the_owners_of_functions_are_described(names, student_names, text):
+    assert reuse._describe_function_owners(names, student_names) == text
