@@ -51,7 +51,7 @@ class TestSimilarity:
         chance = random.Random(5)
         words = [f"{a}{b}" for a in "bcdfgl" for b in "aeiou"]
         return [
-            shared_passages.shared_passages.tokenise_cells(
+            shared_passages.tokenise_cells(
                 [
                     prose(" ".join(chance.choices(words, k=80))),
                     code("\n".join(f"x{i} = {chance.choice(words)}({chance.random()})" for i in range(30))),
@@ -66,7 +66,7 @@ class TestSimilarity:
             copy = re.sub(rf"\b{old}\b", new, copy)
         submissions = [
             *self.crowd(),
-            *(shared_passages.shared_passages.tokenise_cells([code(text)]) for text in (ANSWER, copy)),
+            *(shared_passages.tokenise_cells([code(text)]) for text in (ANSWER, copy)),
         ]
         (pair,) = shared_passages.find_similar_pairs(submissions, [])
         assert (pair.first, pair.second) == (8, 9)
@@ -81,10 +81,7 @@ class TestSimilarity:
         )
         submissions = [
             *self.crowd(),
-            *(
-                shared_passages.shared_passages.tokenise_cells([prose(text)])
-                for text in (explanation, explanation + "Ok.")
-            ),
+            *(shared_passages.tokenise_cells([prose(text)]) for text in (explanation, explanation + "Ok.")),
         ]
         (pair,) = shared_passages.find_similar_pairs(submissions, [])
         assert pair.words > 0.95 and "grow with the depth" in pair.passage
@@ -113,27 +110,25 @@ def attention_qkv(queries, keys, values):
     scores = np.dot(queries, keys.T) / np.sqrt(keys.shape[-1])
     return np.dot(softmax(scores, axis=-1), values)
 """
-        submissions = [
-            shared_passages.shared_passages.tokenise_cells([code(text)]) for text in (first, second)
-        ]
+        submissions = [shared_passages.tokenise_cells([code(text)]) for text in (first, second)]
         assert shared_passages.find_similar_pairs(submissions, []) == []
 
     def test_the_same_short_answer_is_not_found(self):
         short = ANSWER[: ANSWER.index("peak = np.where")]
         assert (
             shared_passages.find_similar_pairs(
-                [shared_passages.shared_passages.tokenise_cells([code(short)])] * 2,
+                [shared_passages.tokenise_cells([code(short)])] * 2,
                 [],
             )
             == []
         )
 
     def test_text_of_the_lab_does_not_count(self):
-        released = shared_passages.shared_passages.tokenise_cells(
+        released = shared_passages.tokenise_cells(
             [code(ANSWER), prose("Explain in your own words. " * 20)],
         )
         submissions = [
-            shared_passages.shared_passages.tokenise_cells(
+            shared_passages.tokenise_cells(
                 [code(ANSWER), prose("Explain in your own words. " * 20)],
             )
         ] * 2
@@ -143,7 +138,7 @@ def attention_qkv(queries, keys, values):
     def test_text_that_many_have_does_not_count(self):
         assert (
             shared_passages.find_similar_pairs(
-                [shared_passages.shared_passages.tokenise_cells([code(ANSWER)])] * 7,
+                [shared_passages.tokenise_cells([code(ANSWER)])] * 7,
                 [],
             )
             == []
@@ -169,7 +164,7 @@ def attention_qkv(queries, keys, values):
                 other_passages.append(common)
         copied_passage = passage(200)
         texts = [*map(" ".join, crowd), passage(200), copied_passage, copied_passage]
-        submissions = [shared_passages.shared_passages.tokenise_cells([prose(text)]) for text in texts]
+        submissions = [shared_passages.tokenise_cells([prose(text)]) for text in texts]
         assert {(67, 68)} <= {
             (pair.first, pair.second) for pair in shared_passages.find_similar_pairs(submissions, [])
         }
