@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.values.case_records import DeferredCall, Inputs, Value, copy_with_layout
+from autograder.values.case_records import DTYPES, DeferredCall, Inputs, Value, copy_with_layout
 from autograder.values.value_types import (
     convert_argument,
     find_arrays,
@@ -36,11 +36,16 @@ class Domain:
 
     Parameters
     ----------
-    sizes, flags, magnitudes, dtypes, layouts, steady
+    sizes, flags, magnitudes, dtypes, layouts, has_fixed_shapes
         See `Exercise.domain`.
     draw : callable
         Function that draws inputs from the domain and returns `Inputs`. It takes a
         `numpy.random.Generator`, and by name the arguments in `argument_names`.
+
+    Raises
+    ------
+    ValueError
+        If a size is no range, or a flag has no values, or a magnitude or dtype is none.
     """
 
     sizes: Mapping[str, Sizes]
@@ -50,6 +55,24 @@ class Domain:
     layouts: bool
     draw: Callable[..., Inputs]
     has_fixed_shapes: bool = False
+
+    def __post_init__(self) -> None:
+        for name, size in self.sizes.items():
+            is_pair = isinstance(size, (tuple, list)) and [type(bound) for bound in size] == [int, int]
+            if not is_pair or not 0 <= size[0] <= size[1]:
+                raise ValueError(
+                    f"the size {name!r} is {size!r}; its smallest and its largest value are expected, "
+                    "such as (1, 60)"
+                )
+        for name, values in self.flags.items():
+            if not isinstance(values, Sequence) or isinstance(values, str) or not values:
+                raise ValueError(f"the flag {name!r} is {values!r}; its values are expected, such as (0, 1)")
+        for magnitude in self.magnitudes:
+            if type(magnitude) not in (int, float) or not 0 < magnitude < np.inf:
+                raise ValueError(f"a magnitude is {magnitude!r}; a number above 0 is expected")
+        for dtype in self.dtypes:
+            if dtype not in DTYPES:
+                raise ValueError(f"a dtype is {dtype!r}; it can be {', '.join(sorted(DTYPES))}")
 
     def argument_names(self) -> set[str]:
         """Return the names of `draw`'s arguments, except for the random generator."""

@@ -159,6 +159,9 @@ class Exercise:
                 f"{name}: Exercise has no option {unknown[0]!r}{suggestion} Its options are "
                 f"{join_words(_OPTION_NAMES)}."
             )
+        is_number = type(points) in (int, float) and 0 <= points < float("inf")
+        if not is_number:
+            raise ExerciseError(f"{name}: points is {points!r}; a number of 0 or more is expected.")
         for exercise in builds_on:
             if not isinstance(exercise, Exercise):
                 raise ExerciseError(
@@ -244,15 +247,23 @@ class Exercise:
         def register(draw: F) -> F:
             if self.declared_domain or self.proposed_domain:
                 raise ExerciseError(f"{self.name} has two domains; only one is allowed.")
-            domain = Domain(
-                dict(sizes or {}),
-                dict(flags or {}),
-                tuple(magnitudes),
-                tuple(dtypes),
-                layouts,
-                self._wrap_draw_with_checks(draw, "the domain"),
-                has_fixed_shapes,
-            )
+            for option, values in (("magnitudes", magnitudes), ("dtypes", dtypes)):
+                if isinstance(values, str) or not isinstance(values, Sequence):
+                    raise ExerciseError(
+                        f"{self.name}: {option} is {values!r}; a tuple is expected, such as ({values!r},)."
+                    )
+            try:
+                domain = Domain(
+                    dict(sizes or {}),
+                    dict(flags or {}),
+                    tuple(magnitudes),
+                    tuple(dtypes),
+                    layouts,
+                    self._wrap_draw_with_checks(draw, "the domain"),
+                    has_fixed_shapes,
+                )
+            except (TypeError, ValueError) as error:
+                raise ExerciseError(f"{self.name}: in its domain, {error}.") from None
             if proposed:
                 self.proposed_domain = domain
             else:
@@ -301,15 +312,16 @@ class Exercise:
         Raises
         ------
         ExerciseError
-            If the exercise has no such part, or a case with this label belongs to another one.
+            If the exercise has no such part, or another case has this label.
         """
         if part and part not in self.parts:
             known = join_words(f"{name!r}" for name in self.parts) or "none"
             raise ExerciseError(
                 f"{self.name}: the case {label!r} belongs to the part {part!r}; the parts are {known}."
             )
-        if self._part_names.setdefault(label, part) != part:
-            raise ExerciseError(f"{self.name}: two cases {label!r} belong to different parts. Rename one.")
+        if label in self._part_names:
+            raise ExerciseError(f"{self.name}: two cases are called {label!r}. Rename one.")
+        self._part_names[label] = part
         if raises is not None:
             self._expected_errors[label] = ExpectedError(raises.__name__, error_text)
 
@@ -681,7 +693,8 @@ class Exercise:
                     "`inputs(…)`."
                 )
         if outcome.error:
-            behaviour = f"raises {outcome.error} ({outcome.line})"
+            location = f" ({outcome.line})" if outcome.line else ""
+            behaviour = f"raises {outcome.error}{location}"
             raise ExerciseError(f"The reference for {self.name} {behaviour} {case}.")
         if outcome.value is None and outcome.type != "NoneType":
             hint = "" if outcome.type.startswith("ndarray") else _RESULT_HINT

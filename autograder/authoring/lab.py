@@ -123,8 +123,18 @@ class Lab:
         return self.course.released_notebook_path(self.name)
 
     def read_solution(self) -> NotebookNode:
-        """Return the solution notebook as it is saved."""
-        return nbformat.read(self.solution_path, as_version=4)
+        """Return the solution notebook as it is saved.
+
+        Raises
+        ------
+        LabError
+            If the file is no notebook.
+        """
+        try:
+            return nbformat.read(self.solution_path, as_version=4)
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            reason = str(error).split("\n")[0].partition(": ")[0]
+            raise LabError(f"{self.solution_path} cannot be read as a notebook: {reason}.") from None
 
     @cached_property
     def cells(self) -> list[NotebookNode]:

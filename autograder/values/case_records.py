@@ -288,6 +288,14 @@ class ComparisonRules:
     def __post_init__(self) -> None:
         if isinstance(self.tolerance, list):  # from the JSON of an answer key
             object.__setattr__(self, "tolerance", tuple(self.tolerance))
+        bounds: tuple[Any, ...] = (self.tolerance,)
+        if isinstance(self.tolerance, tuple) and len(self.tolerance) == 2:
+            bounds = self.tolerance
+        if not all(isinstance(bound, (int, float)) and 0 <= bound < np.inf for bound in bounds):
+            raise ValueError(
+                f"tolerance is {self.tolerance!r}; a number of 0 or more is expected, or a pair "
+                "(relative, absolute)"
+            )
         if self.returns not in RETURNS:
             raise ValueError(f"returns is {self.returns!r}; it can be {', '.join(RETURNS)}")
         if self.call not in CALLS and ":" not in self.call:

@@ -131,6 +131,62 @@ def test_the_course_as_written_has_no_fault(course_folder):
             "the misconception 'the-median' gives the right answer in every case. Add a case in which",
         ),
         (
+            "exercise",
+            "points=2",
+            'points="2"',
+            "mean_of_first_steps: points is '2'; a number of 0 or more is expected.",
+        ),
+        ("exercise", "points=2", "points=-1", "points is -1; a number of 0 or more is expected."),
+        ("exercise", "points=2", "points=2, tolerance='1e-3'", "tolerance is '1e-3'; a number of 0 or more"),
+        ("exercise", "points=2", "points=2, tolerance=(1, 2, 3)", "tolerance is (1, 2, 3); a number of 0 or"),
+        ("exercise", "points=2", "points=2, tolerance=-1e-3", "tolerance is -0.001; a number of 0 or more"),
+        ("exercise", "(1, 60)", "60", "in its domain, the size 'length' is 60; its smallest and its largest"),
+        ("exercise", "(1, 60)", "(60, 1)", "in its domain, the size 'length' is (60, 1); its smallest"),
+        (
+            "exercise",
+            "magnitudes=(1.0, 1000.0)",
+            "magnitudes=1.0",
+            "magnitudes is 1.0; a tuple is expected, such as (1.0,).",
+        ),
+        (
+            "exercise",
+            "magnitudes=(1.0, 1000.0)",
+            "magnitudes=(0, 1)",
+            "a magnitude is 0; a number above 0 is",
+        ),
+        (
+            "exercise",
+            "magnitudes=(1.0",
+            "dtypes=('float',), magnitudes=(1.0",
+            "a dtype is 'float'; it can be bool,",
+        ),
+        (
+            "exercise",
+            "magnitudes=(1.0",
+            "flags={'a': 1}, magnitudes=(1.0",
+            "the flag 'a' is 1; its values are",
+        ),
+        (
+            "exercise",
+            "@mean_of_first_steps.variant",
+            '@mean_of_first_steps.case("the three numbers of the example")\ndef second(rng):\n'
+            "    return inputs(np.ones(2))\n\n\n@mean_of_first_steps.variant",
+            "two cases are called 'the three numbers of the example'. Rename one.",
+        ),
+        (
+            "notebook",
+            "np.sum(numbers)",
+            "np.sum(nmbers)",
+            "The reference for mean_of_first_steps raises NameError: name 'nmbers' is not "
+            "defined in its own case",
+        ),
+        (
+            "notebook",
+            '"cells": [',
+            '"cells": [,',
+            "cannot be read as a notebook: Notebook does not appear to be",
+        ),
+        (
             "notebook",
             "### BEGIN SOLUTION",
             "### BEGIN SOLUTON",

@@ -310,7 +310,7 @@ def test_a_wrong_answer_gets_the_points_of_its_right_parts():
             3,
             {"a": 1, "b": 2},
             [("two", 2, "a"), ("two", 3, "b")],
-            "two cases 'two' belong to different parts",
+            "two cases are called 'two'. Rename one.",
         ),
     ],
 )
