@@ -72,8 +72,8 @@ def build_labs(
     Raises
     ------
     BuildError
-        If a lab cannot be built. See `normalize_notebook`, `run_notebook`, `find_exercise_weaknesses` and
-        `find_processor_dependent_results`.
+        If a lab cannot be built. See `normalize_notebook`, `run_notebook`,
+        `find_exercise_weaknesses` and `find_processor_dependent_results`.
     """
     drift = []
     for lab in labs:

@@ -19,8 +19,8 @@ from autograder.values.case_records import Inputs
 from autograder.values.encoding import encode, pack_inputs
 from autograder.values.wording import format_megabytes
 
-# Bytes of the arguments of all test cases of an exercise, as they are sent to the process that calls
-# the student's function. Twice as many (`encoding.MAX_PAYLOAD_BYTES`) cannot be sent; another draw
+# Bytes of the arguments of all test cases of an exercise, as they are sent to the process that
+# calls the student's function. Twice as many (`encoding.MAX_PAYLOAD_BYTES`) cannot be sent; another draw
 # of the cases may have more than this one.
 MAX_CASES_BYTES = 64 << 20
 
@@ -33,7 +33,10 @@ def find_case_mistakes(exercise: Exercise, fresh_reference: Callable) -> Iterato
     fresh_reference : callable
         The reference from another run of the solution's cells, which was not called yet.
     """
-    size = sum(len(encode_inputs(inputs)) for _, inputs, _ in exercise.draw(0) if inputs.memory is None)
+    size = 0
+    for _, inputs, _ in exercise.draw(0):
+        if inputs.memory is None:  # a case with a limit of memory is sent by itself
+            size += len(encode_inputs(inputs))
     if size > MAX_CASES_BYTES:
         yield (
             f"its cases have {format_megabytes(size)} of arguments together; a submission can be "
@@ -59,7 +62,7 @@ def find_case_mistakes(exercise: Exercise, fresh_reference: Callable) -> Iterato
 
 
 def _find_unrepeatable_case(first: Sequence[DrawnCase], second: Sequence[DrawnCase]) -> str:
-    """Return the label of the first case whose inputs differ between two draws; "" if there is none."""
+    """Return the label of the first case whose inputs differ between two draws, or ""."""
     for (label, inputs, _), (_, other_inputs, _) in zip(first, second, strict=True):
         if encode_inputs(inputs) != encode_inputs(other_inputs):
             return label
@@ -100,6 +103,9 @@ def encode_inputs(inputs: Inputs) -> bytes:
 
 
 def encode_arguments(inputs: Inputs) -> bytes:
-    """Encode what a test case gives to the answer, without the names of compared variables."""
+    """Encode the arguments that a test case passes to the student's function.
+
+    The entry that only names the variables to compare afterwards is left out.
+    """
     kwargs = {name: value for name, value in inputs.kwargs.items() if name != COMPARED_VARIABLES}
     return encode_inputs(replace(inputs, kwargs=kwargs))

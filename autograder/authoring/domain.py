@@ -58,11 +58,11 @@ class Domain:
 
     def __post_init__(self) -> None:
         for name, size in self.sizes.items():
-            is_pair = isinstance(size, (tuple, list)) and [type(bound) for bound in size] == [int, int]
+            is_pair = isinstance(size, (tuple, list)) and list(map(type, size)) == [int, int]
             if not is_pair or not 0 <= size[0] <= size[1]:
                 raise ValueError(
-                    f"the size {name!r} is {size!r}; its smallest and its largest value are expected, "
-                    "such as (1, 60)"
+                    f"the size {name!r} is {size!r}; its smallest and its largest value are "
+                    "expected, such as (1, 60)"
                 )
         for name, values in self.flags.items():
             if not isinstance(values, Sequence) or isinstance(values, str) or not values:

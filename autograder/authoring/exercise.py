@@ -44,7 +44,7 @@ from autograder.values.case_records import (
     ExpectedError,
     Inputs,
     Misconception,
-    PredictedOutcomes,
+    OutcomesByMisconception,
     TestCase,
     Value,
 )
@@ -644,7 +644,7 @@ class Exercise:
         test_cases = []
         for label, inputs, edge in cases:
             answer_wrongly = partial(self._call_misconception, functions, inputs)
-            mistakes = PredictedOutcomes(functions, answer_wrongly)
+            mistakes = OutcomesByMisconception(functions, answer_wrongly)
             expected = self._compute_expected_value(label, inputs)
             test_cases.append(TestCase(label, inputs, expected, mistakes, edge))
         return test_cases
@@ -723,10 +723,13 @@ class Exercise:
 
 
 def _describe_raising_line(error: Exception, function: Callable) -> str:
-    """Return the line of an author's function in which an error was raised, such as " (line 12)"."""
+    """Return the line of an author's function that raised an error, such as " (line 12)"."""
     file_name = function.__code__.co_filename if inspect.isfunction(function) else ""
-    numbers = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == file_name]
-    return f" (line {numbers[-1]})" if numbers else ""
+    location = ""
+    for frame in extract_tb(error.__traceback__):
+        if frame.filename == file_name:
+            location = f" (line {frame.lineno})"
+    return location
 
 
 def _find_argument_mismatch(function: Callable, inputs: Inputs) -> str:

@@ -84,9 +84,9 @@ def make_settings(course: Course) -> Config:
 
     # Keep nbgrader's formgrader from loading anything from the internet. Make links and scripts in
     # students' notebooks harmless there.
-    markdown_filter = "autograder.reports.nbgrader_formgrader.markdown2html"
+    markdown_filter = "autograder.reports.formgrader_safety.markdown2html"
     c.HTMLExporter.filters = {"markdown2html": markdown_filter}
-    c.HTMLExporter.preprocessors = ["autograder.reports.nbgrader_formgrader.SafePages"]
+    c.HTMLExporter.preprocessors = ["autograder.reports.formgrader_safety.SafePages"]
 
     # Let `nbgrader generate_feedback` write the same page as `autograder feedback`.
     c.GenerateFeedback.exporter_class = "autograder.reports.feedback_pages.FeedbackExporter"

@@ -63,7 +63,7 @@ def find_processor_dependent_results(lab: Lab, key_files: Mapping[str, Any]) -> 
             if name.endswith(".key"):
                 Path(folder, name).write_bytes(content)
         command = [sys.executable, "-m", __name__, str(lab.course.root), lab.name, folder]
-        environment = {**make_grading_environment(lab.course.root), **emulate_other_processor()}
+        environment = {**make_grading_environment(lab.course.root), **make_environment_of_other_processor()}
         process = subprocess.run(
             command, env=environment, capture_output=True, text=True, encoding="utf-8", errors="replace"
         )
@@ -77,7 +77,7 @@ def find_processor_dependent_results(lab: Lab, key_files: Mapping[str, Any]) -> 
         return json.loads(results.read_text("utf-8"))
 
 
-def emulate_other_processor() -> dict[str, str]:
+def make_environment_of_other_processor() -> dict[str, str]:
     """Return environment variables that make NumPy compute as on another processor.
 
     OpenBLAS uses the code for a processor of 2008 (or, if this one is as old, for one of 2013) and

@@ -123,7 +123,9 @@ class ClassList:
         policy: Policy,
         for_all: bool = False,
     ) -> dict[tuple[str, str], _Value]:
-        """Return the values that the roster's columns "<column> <lab>" give each student, by lab.
+        """Return each student's values in the roster's columns for single labs, by lab.
+
+        The heading of such a column is a word and the name of a lab, such as "extension lab1".
 
         Parameters
         ----------

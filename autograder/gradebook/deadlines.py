@@ -31,7 +31,7 @@ class Deadlines:
 
     Parameters
     ----------
-    due : mapping of str to datetime
+    due_dates : mapping of str to datetime
         Due date of each lab that has a due date, in UTC but without a time zone.
     extensions : mapping of (student, lab) to timedelta
         Time by which the due date is moved for a student.

@@ -188,10 +188,10 @@ class GradebookWriter:
                 if grade.manual_score is not None:
                     grade.manual_score = rescale_score(grade.manual_score, old_points, new_points)
             cell.max_score = new_points
-            self._rescale_gradebook_records(lab, name, cell.name, old_points, new_points)
+            self._rescale_marks_in_record_files(lab, name, cell.name, old_points, new_points)
         db.commit()
 
-    def _rescale_gradebook_records(
+    def _rescale_marks_in_record_files(
         self, lab: Lab, exercise: str, cell: str, old_points: float, new_points: float
     ) -> None:
         """Convert the manual marks of one question, kept in record files, to its new points.

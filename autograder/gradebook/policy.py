@@ -131,7 +131,7 @@ class Policy:
         True if the best of several attempts counts, False if the last one does.
     late_days : int
         Number of days of lateness that cost a student nothing, in all labs together.
-    due : mapping of str to datetime or None
+    due_dates : mapping of str to datetime or None
         Due date of each lab of the course, with its time zone.
     """
 

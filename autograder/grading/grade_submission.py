@@ -653,7 +653,9 @@ class SubmissionGrader:
     def _combine_with_reference_run(
         self, exercise: Exercise, first: Result, second: Result, prerequisites: list[str]
     ) -> tuple[Result, list[NotebookNode]]:
-        """Return an exercise's result and outputs after a run with other exercises' solutions.
+        """Return an exercise's result after a second run with solutions in place of wrong answers.
+
+        The reference solution replaced the student's answers to the exercises that it builds on.
 
         Of the second run only the points are kept. The student's code can read the reference
         solution in that run, so anything else, be it a text, a duration or the name of a

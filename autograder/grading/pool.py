@@ -291,7 +291,7 @@ def _warm_up_worker(course: str, lab_name: str, options: GradingOptions) -> str:
     return ""
 
 
-def describe_environment(course: str, labs: Sequence[str]) -> dict[str, str]:
+def list_versions_to_match(course: str, labs: Sequence[str]) -> dict[str, str]:
     """Return the versions and lab fingerprints that must be equal on all grading machines.
 
     Returns
@@ -319,11 +319,11 @@ def find_machine_problem(
     Parameters
     ----------
     expected : mapping of str to str
-        Result of `describe_environment` on the machine that started the run; the environment here
+        Result of `list_versions_to_match` on the machine that started the run; the environment here
         must be equal. With an empty mapping nothing is compared.
     """
     try:
-        environment = describe_environment(course, labs) if expected else {}
+        environment = list_versions_to_match(course, labs) if expected else {}
         for name, value in expected.items():
             if environment.get(name) != value:
                 problem = f"{name} is not the same there"
@@ -397,7 +397,7 @@ class GradingPool:
         thread_count = _MAX_CLUSTER_THREADS if self._scheduler else self._workers
         self._threads = self._stack.enter_context(worker_threads(thread_count))
         if self._scheduler:
-            environment = describe_environment(self._course, self._labs)
+            environment = list_versions_to_match(self._course, self._labs)
             worker_test = find_machine_problem, self._course, self._labs, self._options, environment
             cluster = self._stack.enter_context(
                 ClusterClient(self._scheduler, grade_in_worker_as_json, worker_test, self._show_message)

@@ -18,7 +18,11 @@ from autograder.intake.ownership import IntakeContext
 from autograder.intake.platform_metadata import find_timezone
 from autograder.intake.roster import Person, Roster, is_submitted_by_few, read_roster
 from autograder.intake.store import read_origins, store_submissions
-from autograder.intake.student_folders import describe_duplicate_folders, folder_by_student, match_folders
+from autograder.intake.student_folders import (
+    describe_duplicate_folders,
+    find_single_existing_folders,
+    match_folders,
+)
 from autograder.intake.upload_limits import PerStudentReadingBudget
 
 if TYPE_CHECKING:
@@ -345,7 +349,7 @@ def _load_intake_context(root: Path, labs: tuple[str, ...], **options: Any) -> I
         roster=roster,
         folders=folders,
         folder_by_account=folder_by_account,
-        folder_by_student=folder_by_student(people),
+        folder_by_student=find_single_existing_folders(people),
         person_by_folder=people,
         **options,
     )

@@ -326,7 +326,7 @@ class SubmissionFinder:
     # Methods that search downloads and the files in them
 
     def _search_download(self, name: str, label: str, listing: FileListing, depth: int) -> None:
-        """Search a download, which is a folder or zip that the instructor named.
+        """Search a download, a folder or zip whose path the instructor gave, for submissions.
 
         Parameters
         ----------
@@ -356,7 +356,7 @@ class SubmissionFinder:
         )
 
         def find_owner(file: IncomingFile) -> SubmissionAccount | str:
-            return self._add_timestamp_to_owner(ownership.find_owner(file.path), file, by_path)
+            return self._add_time_from_timestamp_file(ownership.find_owner(file.path), file, by_path)
 
         # Put a number before the name of the download, since two downloads may have the same name.
         location = _SearchLocation(prefix=label, download=f"{self._download_count} {label}", depth=depth)
@@ -451,7 +451,7 @@ class SubmissionFinder:
             self._add_report(f"{label}/{GRADESCOPE_METADATA}", FileOutcome.REFUSED, reason)
             return {}
 
-    def _add_timestamp_to_owner(
+    def _add_time_from_timestamp_file(
         self, owner: SubmissionAccount | str, file: IncomingFile, by_path: Mapping[str, IncomingFile]
     ) -> SubmissionAccount | str:
         """Return the account that submitted a file, with the time from nbgrader's timestamp.txt.

@@ -67,7 +67,7 @@ def _is_part_of_name(character: str) -> bool:
 
 
 def normalise_words(name: str) -> str:
-    """Return the words of a name as `normalise_name` writes them, in order, with one blank between.
+    """Return a name's words as `normalise_name` writes them, in their order, with single blanks.
 
     >>> normalise_words("Ann Alee") == normalise_words("Anna Lee"), normalise_words("Jo-Ann  Li")
     (False, 'joann li')

@@ -200,7 +200,7 @@ def read_origin(root: Path, student: str, lab: str) -> Origin | None:
         Folder of the classroom.
     """
     try:
-        path = _ClassroomFolders(root).path_without_links("collected", student) / f"{lab}.json"
+        path = _LinkFreeFolders(root).path_without_links("collected", student) / f"{lab}.json"
         record: Any = json.loads(read_file(path, MAX_ORIGIN_BYTES))
         if record.pop("version") != FORMAT_VERSION:
             return None
@@ -257,7 +257,7 @@ def store_submissions(
     groups: dict[tuple[str, str], list[Attempt]] = defaultdict(list)
     for attempt in attempts:
         groups[attempt.student, attempt.lab].append(attempt)
-    options = _StoringOptions(_ClassroomFolders(root), budget, replaces, update_times)
+    options = _StoringOptions(_LinkFreeFolders(root), budget, replaces, update_times)
     reports = []
     for key in sorted(groups):
         reports += _store_attempts_of_student_and_lab(groups[key], options)
@@ -380,7 +380,7 @@ def _make_file_report(
     )
 
 
-class _ClassroomFolders:
+class _LinkFreeFolders:
     """Access to the folders in the classroom that never follows a symbolic link."""
 
     def __init__(self, root: Path):
@@ -412,7 +412,7 @@ class _ClassroomFolders:
 class _StoringOptions:
     """Settings for storing submissions: the classroom, and the options of `store_submissions`."""
 
-    folders: _ClassroomFolders
+    folders: _LinkFreeFolders
     budget: PerStudentReadingBudget
     replaces: bool
     update_times: bool
@@ -643,7 +643,7 @@ def read_stored_submission(root: Path, student: str, lab: str) -> tuple[Path | N
     FileRefused
         If something else is in the place of the notebook.
     """
-    folders = _ClassroomFolders(root)
+    folders = _LinkFreeFolders(root)
     folder = folders.path_without_links("submitted", student, lab)
     path = folder / f"{lab}.ipynb"
     if not os.path.lexists(path):

@@ -63,7 +63,7 @@ def _single_person(matches: Iterable[list[Person]]) -> Person | None:
     return lists[0][0] if len(students) == 1 and "" not in students else None
 
 
-def folder_by_student(people: Mapping[str, Person]) -> dict[str, str]:
+def find_single_existing_folders(people: Mapping[str, Person]) -> dict[str, str]:
     """Return the folder of each person who has exactly one folder in submitted/.
 
     Parameters

@@ -298,7 +298,7 @@ def _to_differing_array_pair(expected: Value, value: Value, rules: ComparisonRul
 
 
 def _is_scaled_along_axis(axis: int) -> Predicate:
-    """Make a test: is each row (axis -1) or column (-2) a multiple of the expected one?"""
+    """Return a function that tells if each row (axis -1) or column (-2) is a multiple of the expected."""
 
     def predicate(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
         if expected.ndim < 2 or min(expected.shape[-2:]) < 2:
@@ -355,8 +355,6 @@ def _differs_at_one_place(axis: int) -> Predicate:
 
 def _find_wrong_positions(agree: np.ndarray, axis: int) -> np.ndarray | None:
     """Return a mask of the positions along an axis that hold a wrong number.
-
-    Return None for an axis shorter than 3.
 
     Return None for an axis shorter than 3, where any mistake would fit some pattern.
     """
@@ -460,7 +458,9 @@ _SIZE_PATTERNS: PatternTable = [
 # The functions below describe results that are right in part.
 
 
-def describe_parts_right_in_all_cases(pairs: Sequence[tuple[Value, Value]], rules: ComparisonRules) -> str:
+def describe_returned_values_right_in_all_cases(
+    pairs: Sequence[tuple[Value, Value]], rules: ComparisonRules
+) -> str:
     """Say which of several returned values are right in all test cases; "" if none is."""
     if not isinstance(pairs[0][0], (tuple, list)):
         return ""

@@ -24,7 +24,7 @@ from autograder.judging.failure_patterns import (
     describe_failing_cases,
     describe_length_difference,
     describe_multiple,
-    describe_parts_right_in_all_cases,
+    describe_returned_values_right_in_all_cases,
 )
 from autograder.judging.transformations import explain_by_transformation, find_transformation
 from autograder.values.arrays import PRECISION_MISTAKES
@@ -368,7 +368,9 @@ def _describe_pattern_of_wrong_values(cases: Sequence[JudgedCase], shown_case: J
     pattern = pattern or describe_differences(pairs, shown_case.rules)
     right_parts = ""
     if path and not shown_case.inputs.result_queries:
-        right_parts = describe_parts_right_in_all_cases(_value_pairs(differing, ()), shown_case.rules)
+        right_parts = describe_returned_values_right_in_all_cases(
+            _value_pairs(differing, ()), shown_case.rules
+        )
     return _join_sentences(pattern, describe_multiple(*pairs[0]), right_parts)
 
 

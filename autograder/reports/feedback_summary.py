@@ -25,7 +25,7 @@ from autograder.reports.safe_html import format_duration, format_time
 from autograder.reports.student_page import (
     AWAITING_MANUAL_GRADING,
     FeedbackSummary,
-    ReleasedLab,
+    ReleasedNotebook,
     SummaryLine,
 )
 from autograder.values.structural_mistakes import MISTAKES, NOT_WRITTEN_MESSAGE
@@ -34,11 +34,11 @@ MAX_MESSAGE_CHARACTERS = 600
 
 
 @cache
-def read_released_lab(lab: Lab) -> ReleasedLab:
+def read_released_lab(lab: Lab) -> ReleasedNotebook:
     """Return the notebook of a lab as students got it, for rendering feedback pages."""
     notebook = release_notebook(lab.read_solution(), lab)
     cells = (*release_for_grading(lab).cells, *notebook.cells)
-    return ReleasedLab(
+    return ReleasedNotebook(
         exercises=frozenset(lab.exercises),
         cells=tuple(notebook.cells),
         sources=frozenset(cell.source for cell in cells),

@@ -103,7 +103,7 @@ class FeedbackSummary:
 
 
 @dataclass(frozen=True, eq=False)
-class ReleasedLab:
+class ReleasedNotebook:
     """A lab's notebook as students received it, without solutions.
 
     Parameters
@@ -152,7 +152,7 @@ class RenderedCell:
 
 def render_student_page(
     summary: FeedbackSummary,
-    released_lab: ReleasedLab,
+    released_lab: ReleasedNotebook,
     notebook: Mapping[str, Any],
     text_only: bool = False,
 ) -> str:
@@ -187,7 +187,7 @@ def render_student_page(
 
 def _render_answers(
     summary: FeedbackSummary,
-    released_lab: ReleasedLab,
+    released_lab: ReleasedNotebook,
     cells: Sequence[dict],
     renderer: safe_html.StudentTextRenderer,
 ) -> Iterator[RenderedAnswer]:
@@ -267,13 +267,13 @@ def _count_equal_leading_lines(lines: Sequence[str], released_lines: Sequence[st
     return count
 
 
-def _get_released_answer_lines(released_lab: ReleasedLab, exercise: str) -> list[str]:
+def _get_released_answer_lines(released_lab: ReleasedNotebook, exercise: str) -> list[str]:
     """Return the lines of an exercise's answer cell before the student changed it; [] if none."""
     return _released_code(released_lab).get(make_grade_id(exercise), [])
 
 
 @cache
-def _released_code(released_lab: ReleasedLab) -> Mapping[str, list[str]]:
+def _released_code(released_lab: ReleasedNotebook) -> Mapping[str, list[str]]:
     """Return the lines of each code cell as the lab had given them, by the cell's grade_id."""
     lines_by_id = {}
     for cell in released_lab.cells:
@@ -282,7 +282,7 @@ def _released_code(released_lab: ReleasedLab) -> Mapping[str, list[str]]:
     return lines_by_id
 
 
-def render_question_text(released_lab: ReleasedLab, name: str) -> Markup:
+def render_question_text(released_lab: ReleasedNotebook, name: str) -> Markup:
     """Return a question's text as HTML, without its marking scheme.
 
     The text is that of the Markdown cell just before the answer cell `name`; "" if there is none.
@@ -299,7 +299,7 @@ def render_question_text(released_lab: ReleasedLab, name: str) -> Markup:
     return _render_lab_prose(previous.source)
 
 
-def _find_added_or_changed_cells(released_lab: ReleasedLab, cells: Sequence[dict]) -> list[dict]:
+def _find_added_or_changed_cells(released_lab: ReleasedNotebook, cells: Sequence[dict]) -> list[dict]:
     """Return the cells that the student added, and changed cells that hold no graded answer."""
     extra = []
     for cell in cells:
@@ -321,7 +321,7 @@ def _render_extra_cell(cell: dict, renderer: safe_html.StudentTextRenderer) -> R
 
 
 @cache
-def _render_released_lab(released_lab: ReleasedLab) -> Markup:
+def _render_released_lab(released_lab: ReleasedNotebook) -> Markup:
     """Return the lab as students received it, as HTML without the test cells.
 
     It is rendered once for all pages of the lab.

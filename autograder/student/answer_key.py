@@ -30,7 +30,7 @@ from autograder.values.case_records import (
     CallOutcome,
     ComparisonRules,
     Misconception,
-    PredictedOutcomes,
+    OutcomesByMisconception,
     TestCase,
     Tolerance,
 )
@@ -222,7 +222,7 @@ def _unpack_test_case(case: Mapping[str, Any], arrays: list[np.ndarray]) -> Test
         case["label"],
         unpack_inputs(case["inputs"], arrays),
         unpack_value(case["expected"], arrays),
-        PredictedOutcomes(case["mistakes"], unpack_mistake),
+        OutcomesByMisconception(case["mistakes"], unpack_mistake),
         edge,
     )
 

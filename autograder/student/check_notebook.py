@@ -48,7 +48,7 @@ def check_notebook(path: Path) -> list[ExerciseStatus]:
     """
     notebook = _read_notebook(path)
     exercises = _list_lab_exercises(notebook, path)
-    checks = _insert_check_cells(notebook, exercises)
+    checks = _make_test_cells_call_check(notebook, exercises)
     _run_notebook(notebook, path.parent)
     cell_names = {get_grade_id(cell) for cell in notebook.cells}
     first_error = _find_first_error(notebook)
@@ -88,7 +88,7 @@ def _list_lab_exercises(notebook: NotebookNode, path: Path) -> list[str]:
     return list(lab.points)
 
 
-def _insert_check_cells(notebook: NotebookNode, exercises: list[str]) -> dict[str, NotebookNode]:
+def _make_test_cells_call_check(notebook: NotebookNode, exercises: list[str]) -> dict[str, NotebookNode]:
     """Make every test cell call `check` on its exercise, and append test cells that are missing.
 
     Return the test cells by exercise.

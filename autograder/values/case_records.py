@@ -168,7 +168,7 @@ class CallOutcome:
         return self.error.partition(":")[0]
 
 
-class PredictedOutcomes(Mapping[str, CallOutcome]):
+class OutcomesByMisconception(Mapping[str, CallOutcome]):
     """Outcomes that misconceptions predict for one test case, each computed when it is looked up.
 
     A right answer of a student is not compared with misconceptions, so nothing is computed for it.
@@ -214,7 +214,7 @@ class TestCase:
         Result of the reference solution for these inputs.
     mistakes : mapping of str to CallOutcome
         The outcome that each misconception predicts, by the name of the misconception (see
-        `PredictedOutcomes`). Empty for edge cases in an answer key.
+        `OutcomesByMisconception`). Empty for edge cases in an answer key.
     edge : tuple of str and value, optional
         Only for an edge case: the name and the value of the argument that makes it one, such as
         ("axis", -1).

@@ -101,7 +101,7 @@ def test_the_other_process_computes_as_another_processor():
         "print(json.dumps([optional_cpu_features(), openblas]))"
     )
     found = {}
-    for name, variables in {"here": {}, "there": stability.emulate_other_processor()}.items():
+    for name, variables in {"here": {}, "there": stability.make_environment_of_other_processor()}.items():
         ran = subprocess.run(
             [sys.executable, "-c", code],
             env={**stability.make_grading_environment(ROOT), **variables},

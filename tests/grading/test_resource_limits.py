@@ -61,7 +61,7 @@ from autograder.grading.rebuild_notebook import (
 )
 from autograder.grading.worker import CallFailed, LimitExceeded, Worker, WorkerDied, run_calls_in_workers
 from autograder.judging.judge import judge
-from autograder.reports import nbgrader_formgrader
+from autograder.reports import formgrader_safety
 from autograder.reports.platform_csv import escape_formula
 from autograder.reports.pseudonyms import assign_pseudonyms
 from autograder.sandbox.inside.outputs import CellOutputs, OutputBudget
@@ -372,9 +372,9 @@ def test_much_code_in_small_cells_is_not_coloured():
 def test_the_formgrader_spends_no_more_than_some_seconds_on_the_markdown_of_a_page(monkeypatch):
     """Regression: a thousand short cells of formulas blocked the formgrader for 90 seconds."""
     moments = iter(range(0, 100, 2))
-    monkeypatch.setattr(nbgrader_formgrader, "monotonic", lambda: next(moments))
+    monkeypatch.setattr(formgrader_safety, "monotonic", lambda: next(moments))
     page = {"resources": {}, "cell": {}}
-    prepared_text = [nbgrader_formgrader.markdown2html(page, "$x$ <b") for _ in range(6)]
+    prepared_text = [formgrader_safety.markdown2html(page, "$x$ <b") for _ in range(6)]
     assert ["<math" in page for page in prepared_text] == [True] * 3 + [False] * 3
     assert prepared_text[-1] == "<pre>$x$ &lt;b</pre>"
 
@@ -788,13 +788,13 @@ def test_names_are_text_in_the_formgrader():
         "first_name": "<img src=x onerror=window.mischief=1>",
         "last_name": '"><svg>',
     }
-    page = nbgrader_formgrader.SafePages().preprocess(
+    page = formgrader_safety.SafePages().preprocess(
         nbformat.v4.new_notebook(), {**hostile_names, "index": 1}
     )[1]
     assert page["index"] == 1
     assert not any("<" in page[name] or '"' in page[name] for name in hostile_names)
     handlers = pytest.importorskip("nbgrader.server_extensions.formgrader.handlers")
-    nbgrader_formgrader.SafePages()
+    formgrader_safety.SafePages()
     context = {}
 
     class Environment:
@@ -811,7 +811,7 @@ def test_names_are_text_in_the_formgrader():
         handlers.BaseHandler.render(
             handler, "x.tpl", student_id="<i>", resources={"filename": "<u>", "index": 2}
         )
-    assert nbgrader_formgrader._escape_text({"filename": "<u>", "index": 2}) == {
+    assert formgrader_safety._escape_text({"filename": "<u>", "index": 2}) == {
         "filename": "&lt;u&gt;",
         "index": 2,
     }

@@ -633,9 +633,9 @@ def test_two_students_are_not_one_where_the_file_system_thinks_so(classroom, tmp
         store.FileRefused,
         match=r"^submitted/Anna cannot be told from a folder that is there",
     ):
-        store._ClassroomFolders(classroom.root).path_without_links("submitted", "Anna", "qkv-attention")
+        store._LinkFreeFolders(classroom.root).path_without_links("submitted", "Anna", "qkv-attention")
     assert (
-        store._ClassroomFolders(classroom.root)
+        store._LinkFreeFolders(classroom.root)
         .path_without_links("submitted", "anna", "qkv-attention")
         .is_dir()
     )

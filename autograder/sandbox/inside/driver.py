@@ -186,7 +186,9 @@ class SubmissionDriver(ABC):
 
     @abstractmethod
     def start_memory_measurement(self, memory: int | None) -> None:
-        """Start to measure from outside the memory of the next call of a student's function.
+        """Start to measure how much memory the next call of a student's function takes.
+
+        Another process measures it, since the student's process could report anything.
 
         `memory` is the limit for that answer in bytes. Do nothing if it is None.
         """
