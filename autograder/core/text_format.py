@@ -26,7 +26,7 @@ def join_words(words: object, conjunction: str = "and") -> str:
 
 
 def suggest_name(name: str, known_names: Iterable[str]) -> str:
-    """Return the end of a sentence on an unknown name: the known name that is most like it, or ".".
+    """Return the end of a sentence about an unknown name: a question with the most similar one, or ".".
 
     >>> suggest_name("tolerence", ["points", "tolerance"]), suggest_name("x", ["points"])
     ("; did you mean 'tolerance'?", '.')

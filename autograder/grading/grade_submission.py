@@ -123,7 +123,7 @@ def compute_hidden_case_seed(data: bytes, lab: str, salt: str) -> int:
 
 @lru_cache(MAX_CACHED_CASE_SETS)
 def draw_hidden_cases(exercise: Exercise, seed: int) -> list[DrawnCase]:
-    """Draw the hidden cases of one exercise and seed, once in this process."""
+    """Draw the hidden cases of an exercise for a seed; a second call returns the cached ones."""
     return exercise.draw(seed)
 
 

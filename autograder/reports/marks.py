@@ -270,7 +270,7 @@ class ClassMarks:
 
     @property
     def missing_students(self) -> dict[str, list[str]]:
-        """Students without a submission, by lab, of the labs that are expected of the class."""
+        """Students who have not submitted a lab that the class has to submit, by lab."""
         students = self._expected_students
         missing = {}
         for lab in self.policy.due_dates:

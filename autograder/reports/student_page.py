@@ -274,7 +274,7 @@ def _get_released_answer_lines(released_lab: ReleasedNotebook, exercise: str) ->
 
 @cache
 def _released_code(released_lab: ReleasedNotebook) -> Mapping[str, list[str]]:
-    """Return the lines of each code cell as the lab had given them, by the cell's grade_id."""
+    """Return the lines of each code cell in the lab's released notebook, by the cell's grade_id."""
     lines_by_id = {}
     for cell in released_lab.cells:
         if cell.cell_type == "code":

@@ -44,7 +44,7 @@ result = ResultPlaceholder(DeferredCall(""))
 
 
 def defer_call(function: Callable, *args: Value, **kwargs: Value) -> ResultPlaceholder:
-    """Record a call, made only later, whose result is an argument of the student's function.
+    """Return a record of a call to make later; its result is an argument of the student's function.
 
     The function must be in the course's library or in another module that students have. In a query
     of a result, `result` may be one of the arguments.
