@@ -706,7 +706,7 @@ for wait in ("full.put(2, timeout=0.01)", "queue.Queue().get(timeout=0.01)", "qu
         "BrokenBarrierError",
     ], run
     endless = attack(
-        sandbox, "from threading import Lock\nlock = Lock()\nlock.acquire(), lock.acquire()", cell_seconds=0.1
+        sandbox, "from threading import Lock\nlock = Lock()\nlock.acquire(), lock.acquire()", cell_seconds=0.5
     )
     assert endless.status == "timeout"
 
