@@ -13,9 +13,9 @@ from nbformat import NotebookNode
 
 from autograder.authoring.python_names import parse_code
 from autograder.core.errors import UsageError
+from autograder.core.notebook_cells import SOLUTION_BEGIN, SOLUTION_END
 
 MAX_NOTEBOOK_BYTES = 20 << 20
-_BEGIN, _END = "### BEGIN SOLUTION", "### END SOLUTION"
 SOLUTION_REGION = re.compile(r"(?ms)^([ \t]*)#+ *BEGIN SOLUTION.*?(?:#+ *END SOLUTION[^\n]*|\Z)")
 HIDDEN_TESTS = re.compile(
     r"^[ \t]*#+ *BEGIN HIDDEN TESTS.*?(?:^[ \t]*#+ *END HIDDEN TESTS[^\n]*|\Z)",
@@ -75,11 +75,13 @@ class SourceCell:
         """Syntax tree of the part of the code that students receive; None if there is none."""
         if self.role != "solution":
             return self.tree
-        if _BEGIN not in self.source:
+        if SOLUTION_BEGIN not in self.source:
             return None
         # Replace each solution by the statement `pass`, which is valid at any place where a
         # solution may stand.
-        return parse_code(re.sub(rf"(?m)^([ \t]*){_BEGIN}(?s:.*?){_END}", r"\1pass", self.plain))
+        return parse_code(
+            re.sub(rf"(?m)^([ \t]*){SOLUTION_BEGIN}(?s:.*?){SOLUTION_END}", r"\1pass", self.plain)
+        )
 
     @cached_property
     def hidden(self) -> set[int]:
@@ -216,11 +218,11 @@ def split_source(source: str, tree: ast.Module, statements: Iterable[int]) -> li
     for end in [*cuts, len(lines)]:
         piece = lines[begin:end]
         if in_solution:
-            piece.insert(0, _BEGIN)
+            piece.insert(0, SOLUTION_BEGIN)
         for line in lines[begin:end]:
             in_solution = "BEGIN SOLUTION" in line or (in_solution and "END SOLUTION" not in line)
         if in_solution:
-            piece.append(_END)
+            piece.append(SOLUTION_END)
         pieces.append("\n".join(piece).strip("\n"))
         begin = end
     return pieces

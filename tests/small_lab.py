@@ -18,6 +18,6 @@ def lab_of(reference, *cases, **rules):
         cells=[],
         reference_cells={},
         allowed_packages=frozenset(),
-        run_reference_again=lambda: SimpleNamespace(answer=reference),
+        run_reference_cells=lambda: SimpleNamespace(answer=reference),
     )
     return exercise.lab

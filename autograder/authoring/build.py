@@ -20,7 +20,7 @@ from nbformat import NotebookNode
 from autograder.authoring.lab import Lab
 from autograder.authoring.released_notebook import BuildError, release_notebook
 from autograder.authoring.stability import find_processor_dependent_results
-from autograder.authoring.verify import find_exercise_weaknesses
+from autograder.authoring.verify import find_lab_weaknesses
 from autograder.core.course import LAB_FILE, Course
 from autograder.core.errors import INSTALL_ADVICE
 from autograder.core.files import write_file
@@ -73,7 +73,7 @@ def build_labs(
     ------
     BuildError
         If a lab cannot be built. See `normalize_notebook`, `run_notebook`,
-        `find_exercise_weaknesses` and `find_processor_dependent_results`.
+        `find_lab_weaknesses` and `find_processor_dependent_results`.
     """
     drift = []
     for lab in labs:
@@ -118,7 +118,7 @@ def build_pages(course: Course, *, check: bool = False) -> list[str]:
 def _build_lab(lab: Lab, check_only: bool, execute: bool, refresh_outputs: bool) -> list[str]:
     saved_text = lab.solution_path.read_text("utf-8")
     notebook = normalize_notebook(nbformat.reads(saved_text, as_version=4), lab)
-    weaknesses = find_exercise_weaknesses(lab)
+    weaknesses = find_lab_weaknesses(lab)
     if weaknesses:
         raise BuildError("\n".join(weaknesses))
     key_files = _encode_answer_key_files(lab)

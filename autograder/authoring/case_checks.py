@@ -1,16 +1,16 @@
-"""Find faults in the test cases of an exercise that would make marks wrong or differ between runs.
+"""Find weaknesses in the test cases of an exercise, which would make marks wrong or differ between runs.
 
 A case must have the same inputs each time that it is drawn with the same random seed, and the
 reference must give the same result each time that it gets them. Otherwise the students' `check`,
 and two runs of the grader, compare an answer with different results.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from autograder.authoring.exercise import DrawnCase, Exercise
+from autograder.authoring.exercise import Exercise
 from autograder.core.text_format import join_words
 from autograder.judging.compare import compare_outcome
 from autograder.judging.function_tests import COMPARED_VARIABLES
@@ -25,33 +25,36 @@ from autograder.values.wording import format_megabytes
 MAX_CASES_BYTES = 64 << 20
 
 
-def find_case_mistakes(exercise: Exercise, fresh_reference: Callable) -> Iterator[str]:
-    """Yield the faults in the test cases of an exercise, as ends of sentences.
+def find_case_weaknesses(exercise: Exercise, fresh_reference: Callable) -> Iterator[str]:
+    """Yield the weaknesses in the test cases of an exercise, as ends of sentences.
 
     Parameters
     ----------
     fresh_reference : callable
         The reference from another run of the solution's cells, which was not called yet.
     """
-    size = 0
-    for _, inputs, _ in exercise.draw(0):
-        if inputs.memory is None:  # a case with a limit of memory is sent by itself
-            size += len(encode_inputs(inputs))
-    if size > MAX_CASES_BYTES:
-        yield (
-            f"its cases have {format_megabytes(size)} of arguments together; a submission can be "
-            f"sent {format_megabytes(MAX_CASES_BYTES)}. Make the largest case smaller."
-        )
-        return
     for seed in (None, 0):
-        label = _find_unrepeatable_case(exercise.draw(seed), exercise.draw(seed))
-        if label:
+        cases = exercise.draw(seed)
+        encoded_inputs = [encode_inputs(inputs) for _, inputs, _ in cases]
+        size = 0
+        for (_, inputs, _), data in zip(cases, encoded_inputs, strict=True):
+            if inputs.memory is None:  # a case with a limit of memory is sent by itself
+                size += len(data)
+        if size > MAX_CASES_BYTES:
             yield (
-                f"the case {label!r} has other inputs each time that it is drawn, so students and "
-                "the grader would see different cases. Draw all its random numbers from the "
-                "argument `rng`, as in `rng.normal(size=3)`, and not from `np.random` or `random`."
+                f"its cases have {format_megabytes(size)} of arguments together; a submission can "
+                f"be sent {format_megabytes(MAX_CASES_BYTES)}. Make the largest case smaller."
             )
             return
+        for (label, inputs, _), data in zip(exercise.draw(seed), encoded_inputs, strict=True):
+            if encode_inputs(inputs) != data:
+                yield (
+                    f"the case {label!r} has other inputs each time that it is drawn, so students "
+                    "and the grader would see different cases. Draw all its random numbers from "
+                    "the argument `rng`, as in `rng.normal(size=3)`, and not from `np.random` or "
+                    "`random`."
+                )
+                return
     label = _find_unrepeatable_result(exercise, fresh_reference)
     if label:
         yield (
@@ -59,14 +62,6 @@ def find_case_mistakes(exercise: Exercise, fresh_reference: Callable) -> Iterato
             "depend on its arguments alone: let it remember nothing of an earlier call, and draw "
             "random numbers only with a seed or from a generator that it gets as an argument."
         )
-
-
-def _find_unrepeatable_case(first: Sequence[DrawnCase], second: Sequence[DrawnCase]) -> str:
-    """Return the label of the first case whose inputs differ between two draws, or ""."""
-    for (label, inputs, _), (_, other_inputs, _) in zip(first, second, strict=True):
-        if encode_inputs(inputs) != encode_inputs(other_inputs):
-            return label
-    return ""
 
 
 def _find_unrepeatable_result(exercise: Exercise, fresh_reference: Callable) -> str:

@@ -36,7 +36,11 @@ from autograder.authoring.domain import Domain, Sizes
 from autograder.core.errors import AutograderError
 from autograder.core.text_format import join_words, suggest_name
 from autograder.judging.compare import compare_outcome
-from autograder.judging.student_calls import call_student_function, list_parameter_names
+from autograder.judging.student_calls import (
+    call_student_function,
+    find_argument_mismatch,
+    list_parameter_names,
+)
 from autograder.values.case_records import (
     CallOutcome,
     ComparisonRules,
@@ -685,7 +689,7 @@ class Exercise:
         """
         case = f"in its own case {label!r}"
         if outcome.error and not outcome.line and self.rules.is_function_exercise:
-            mismatch = _find_argument_mismatch(self.reference, inputs)
+            mismatch = find_argument_mismatch(self.reference, inputs)
             if mismatch:
                 raise ExerciseError(
                     f"{self.name}: the arguments of the case {label!r} do not fit "
@@ -730,15 +734,6 @@ def _describe_raising_line(error: Exception, function: Callable) -> str:
         if frame.filename == file_name:
             location = f" (line {frame.lineno})"
     return location
-
-
-def _find_argument_mismatch(function: Callable, inputs: Inputs) -> str:
-    """Return why a function cannot be called with the arguments of a test case; "" if it can."""
-    try:
-        inspect.signature(function).bind(*inputs.args, **inputs.kwargs)
-    except (TypeError, ValueError) as error:
-        return str(error)
-    return ""
 
 
 def _hyphenated_name(function: Callable) -> str:

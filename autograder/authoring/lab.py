@@ -329,9 +329,9 @@ class Lab:
     @cached_property
     def reference(self) -> SimpleNamespace:
         """Object whose attributes are the names that the solution's cells define."""
-        return self.run_reference_again()
+        return self.run_reference_cells()
 
-    def run_reference_again(self) -> SimpleNamespace:
+    def run_reference_cells(self) -> SimpleNamespace:
         """Run the solution's cells, and return an object with the names that this run defines.
 
         Its functions share nothing with those of `reference` but the modules that both import.

@@ -10,17 +10,16 @@ from nbformat import NotebookNode
 from autograder.authoring.lab import Lab
 from autograder.authoring.python_names import find_external_names
 from autograder.core.import_guard import allowed_packages, find_imports
-from autograder.core.notebook_cells import get_grade_id
+from autograder.core.notebook_cells import SOLUTION_BEGIN, SOLUTION_END, get_grade_id
 from autograder.core.text_format import join_words
 
-_BEGIN, _END = "### BEGIN SOLUTION", "### END SOLUTION"
 # Target of a link or a picture in Markdown, such as [text](target "title"), or in HTML.
 _LINK = re.compile(r"""\]\(<?([^)\s>]+)[^)]*\)|<(?:img|a)\b[^>]*?\b(?:src|href)=["']([^"']+)["']""")
 _CODE_IN_MARKDOWN = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 _ATTACHMENT = "attachment:"
 
 
-def find_notebook_mistakes(lab: Lab) -> Iterator[str]:
+def find_notebook_weaknesses(lab: Lab) -> Iterator[str]:
     """Yield a sentence for each fault in the solution notebook that must not reach students."""
     yield from _find_missing_solution_marks(lab)
     yield from _find_forbidden_imports(lab)
@@ -34,12 +33,12 @@ def _find_missing_solution_marks(lab: Lab) -> Iterator[str]:
         if exercise is None:
             continue
         lines = [line.strip() for line in cell.source.splitlines()]
-        for mark in (_BEGIN, _END):
+        for mark in (SOLUTION_BEGIN, SOLUTION_END):
             if mark not in lines:
                 yield (
                     f"{lab.name}: the cell {cell.id!r} has no line `{mark}`, so students would not "
                     f"get the first lines of `{exercise.name}`. Write the answer between the lines "
-                    f"`{_BEGIN}` and `{_END}`."
+                    f"`{SOLUTION_BEGIN}` and `{SOLUTION_END}`."
                 )
                 break
 

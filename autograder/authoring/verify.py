@@ -12,12 +12,12 @@ import numpy as np
 from autograder.authoring.case_checks import (
     encode_arguments,
     encode_inputs,
-    find_case_mistakes,
+    find_case_weaknesses,
     find_equal_cases,
 )
 from autograder.authoring.exercise import Exercise, ExerciseError
 from autograder.authoring.lab import Lab
-from autograder.authoring.notebook_checks import find_notebook_mistakes, find_notebook_warnings
+from autograder.authoring.notebook_checks import find_notebook_warnings, find_notebook_weaknesses
 from autograder.core.results import Verdict
 from autograder.core.text_format import join_words
 from autograder.judging.compare import compare_outcome
@@ -37,22 +37,22 @@ from autograder.values.case_records import (
 from autograder.values.value_types import blank_like, find_arrays
 
 
-def find_exercise_weaknesses(lab: Lab) -> list[str]:
+def find_lab_weaknesses(lab: Lab) -> list[str]:
     """Return a sentence for each mistake in the definitions of a lab's exercises.
 
     Such mistakes are a misconception that is accepted as right or recognised as another one, a
     right implementation that is refused, and an exercise that accepts a thoughtless answer.
     """
-    weaknesses = list(find_notebook_mistakes(lab))
-    fresh_names = lab.run_reference_again()
+    weaknesses = list(find_notebook_weaknesses(lab))
+    fresh_names = lab.run_reference_cells()
     for name, exercise in lab.exercises.items():
-        for mistake in find_case_mistakes(exercise, getattr(fresh_names, name)):
-            weaknesses.append(f"{lab.name}: {name}: {mistake}")
-        weaknesses += _find_weaknesses_of_exercise(exercise)
+        for weakness in find_case_weaknesses(exercise, getattr(fresh_names, name)):
+            weaknesses.append(f"{lab.name}: {name}: {weakness}")
+        weaknesses += _find_exercise_weaknesses(exercise)
     return weaknesses
 
 
-def _find_weaknesses_of_exercise(exercise: Exercise) -> Iterator[str]:
+def _find_exercise_weaknesses(exercise: Exercise) -> Iterator[str]:
     owner = f"{exercise.lab.name}: {exercise.name}"
     test_cases = exercise.test_cases() + exercise.hidden_test_cases()
     exercise.check_parts()

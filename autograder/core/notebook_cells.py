@@ -5,6 +5,9 @@ from typing import Any
 
 MAX_NOTEBOOK_BYTES = 20_000_000  # including pictures; a finished lab has less than 2 MB
 
+# Lines between which the solution of an exercise stands; nbgrader cuts it out for students.
+SOLUTION_BEGIN, SOLUTION_END = "### BEGIN SOLUTION", "### END SOLUTION"
+
 # Metadata of every notebook file that the autograder writes.
 NOTEBOOK_METADATA = {
     "kernelspec": {

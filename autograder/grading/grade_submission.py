@@ -490,7 +490,7 @@ class SubmissionGrader:
             return result, [_passed_output(f"{exercise.name}: {text}")]
         return result, _make_failed_test_outputs(exercise.name, text, html, result.score)
 
-    def _judge_parts(self, exercise: Exercise, answers: list, finding: Finding) -> tuple[float, str]:
+    def _judge_parts(self, exercise: Exercise, outcomes: list, finding: Finding) -> tuple[float, str]:
         """Return the share of the points for the parts that are right, and a sentence about them.
 
         Parameters
@@ -501,7 +501,7 @@ class SubmissionGrader:
         test_cases = exercise.test_cases() + make_hidden_test_cases(exercise, self._seed)
         correct = finding.cases_correct
         if len(correct) < len(test_cases):
-            correct = self._find_mistake(exercise, test_cases, answers).cases_correct
+            correct = self._find_mistake(exercise, test_cases, outcomes).cases_correct
         names = exercise.find_right_parts(test_cases, correct)
         share = exercise.compute_partial_share(names)
         if not share:
@@ -521,7 +521,9 @@ class SubmissionGrader:
         failed = [label for label, is_right in zip(labels, finding.cases_correct) if not is_right]
         return tuple(dict.fromkeys(failed))
 
-    def _judge_visible_then_hidden_cases(self, exercise: Exercise, answers: list) -> tuple[Finding, str, str]:
+    def _judge_visible_then_hidden_cases(
+        self, exercise: Exercise, outcomes: list
+    ) -> tuple[Finding, str, str]:
         """Judge the results in the visible test cases; if all are right, also in the hidden ones.
 
         Since visible cases come first, a mistake gets the same message as in the check that the
@@ -529,7 +531,7 @@ class SubmissionGrader:
 
         Parameters
         ----------
-        answers : list
+        outcomes : list
             What the student's function returned for each case, the visible cases first.
 
         Returns
@@ -539,10 +541,10 @@ class SubmissionGrader:
             The finding as text and as HTML. `html` is "" unless a visible case failed.
         """
         visible = exercise.test_cases()
-        finding = self._find_mistake(exercise, visible, answers[: len(visible)])
+        finding = self._find_mistake(exercise, visible, outcomes[: len(visible)])
         if finding.verdict is Verdict.PASS:
             test_cases = visible + make_hidden_test_cases(exercise, self._seed)
-            finding = self._find_mistake(exercise, test_cases, answers, right_count=len(visible))
+            finding = self._find_mistake(exercise, test_cases, outcomes, right_count=len(visible))
         if finding.verdict is Verdict.PASS:
             hidden_count = len(finding.cases_correct) - len(visible)
             finding = replace(
@@ -556,11 +558,11 @@ class SubmissionGrader:
         return finding, finding.message, ""
 
     def _find_mistake(
-        self, exercise: Exercise, test_cases: list, answers: list, right_count: int = 0
+        self, exercise: Exercise, test_cases: list, outcomes: list, right_count: int = 0
     ) -> Finding:
         misconceptions = exercise.misconceptions
         names = exercise.argument_names
-        return judge(test_cases, answers, exercise.rules, misconceptions, exercise.name, right_count, names)
+        return judge(test_cases, outcomes, exercise.rules, misconceptions, exercise.name, right_count, names)
 
     def _blame_failed_dependencies(self, cell_results: CellResults) -> None:
         """Name a failed exercise as the cause of the failed exercises that call its function."""

@@ -179,6 +179,19 @@ def list_parameter_names(function: Any) -> tuple[str, ...]:
         return ()
 
 
+def find_argument_mismatch(function: Any, inputs: Inputs) -> str:
+    """Return why a function cannot be called with these inputs; "" if it can, or nothing is known."""
+    try:
+        signature = inspect.signature(function)
+    except (ValueError, TypeError):
+        return ""
+    try:
+        signature.bind(*inputs.args, **inputs.kwargs)
+    except TypeError as error:
+        return str(error)
+    return ""
+
+
 class _LimitedOutputBuffer(io.TextIOBase):
     """Text stream for a student's output: it keeps `max_characters` and drops the rest."""
 

@@ -23,7 +23,7 @@ from autograder.gradebook.policy import read_policy
 from autograder.grading.progress import Progress
 from autograder.grading.run import describe_error
 from autograder.grading.worker import WorkerFailed, run_calls_in_workers
-from autograder.reports.feedback_summary import build_summary, read_released_lab
+from autograder.reports.feedback_summary import build_summary, read_released_notebook
 from autograder.reports.marks import read_marks, refresh_and_read_marks
 from autograder.reports.student_page import FeedbackSummary, render_student_page
 
@@ -217,9 +217,9 @@ def render_page_file(course: str, summary: FeedbackSummary, notebook_path: str, 
     without_markup : bool
         Show code without colours and Markdown as plain text, which takes less time.
     """
-    released_lab = read_released_lab(read_lab_in(course, summary.lab))
+    released_notebook = read_released_notebook(read_lab_in(course, summary.lab))
     content = json.loads(Path(notebook_path).read_bytes())
-    return render_student_page(summary, released_lab, content, without_markup)
+    return render_student_page(summary, released_notebook, content, without_markup)
 
 
 def _read_text(path: Path) -> str:
@@ -259,4 +259,4 @@ class FeedbackExporter(Exporter):
         submission = result_store.load_all_results(classroom, student).get((student, lab.name))
         summary = build_summary(classroom, lab, student, marks, submission)
         _, resources = super().from_notebook_node(nbformat.v4.new_notebook(), resources, **kw)
-        return render_student_page(summary, read_released_lab(lab), nb), resources
+        return render_student_page(summary, read_released_notebook(lab), nb), resources

@@ -34,7 +34,7 @@ MAX_MESSAGE_CHARACTERS = 600
 
 
 @cache
-def read_released_lab(lab: Lab) -> ReleasedNotebook:
+def read_released_notebook(lab: Lab) -> ReleasedNotebook:
     """Return the notebook of a lab as students got it, for rendering feedback pages."""
     notebook = release_notebook(lab.read_solution(), lab)
     cells = (*release_for_grading(lab).cells, *notebook.cells)

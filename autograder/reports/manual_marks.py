@@ -42,7 +42,7 @@ from autograder.grading.sanitise import extract_pictures
 from autograder.grading.worker import run_calls_in_workers
 from autograder.intake.names import escape_unprintable, normalise_name
 from autograder.reports import safe_html
-from autograder.reports.feedback_summary import read_released_lab
+from autograder.reports.feedback_summary import read_released_notebook
 from autograder.reports.marks import ClassMarks, Mark, refresh_and_read_marks
 from autograder.reports.platform_csv import escape_formula
 from autograder.reports.pseudonyms import assign_pseudonyms
@@ -452,7 +452,7 @@ def _render_answers_page(question: QuestionAnswers, groups: Sequence[AnswerGroup
     return safe_html.render_page(
         "answers.html",
         question=question,
-        question_html=render_question_text(read_released_lab(question.lab), question.name),
+        question_html=render_question_text(read_released_notebook(question.lab), question.name),
         scheme=safe_html.render_lab_markdown(scheme) if scheme else "",
         groups=groups,
     )

@@ -152,7 +152,7 @@ class RenderedCell:
 
 def render_student_page(
     summary: FeedbackSummary,
-    released_lab: ReleasedNotebook,
+    released_notebook: ReleasedNotebook,
     notebook: Mapping[str, Any],
     text_only: bool = False,
 ) -> str:
@@ -171,8 +171,8 @@ def render_student_page(
     if not summary.unreadable:
         cells = [cell for cell in notebook["cells"] if isinstance(cell, dict)]
         renderer = safe_html.StudentTextRenderer(text_only)
-        answers += _render_answers(summary, released_lab, cells, renderer)
-        extra = _find_added_or_changed_cells(released_lab, cells)
+        answers += _render_answers(summary, released_notebook, cells, renderer)
+        extra = _find_added_or_changed_cells(released_notebook, cells)
         omitted_count = max(0, len(extra) - MAX_EXTRA_CELLS)
         extra_cells += [_render_extra_cell(cell, renderer) for cell in extra[:MAX_EXTRA_CELLS]]
     return safe_html.render_page(
@@ -181,19 +181,19 @@ def render_student_page(
         answers=answers,
         extra_cells=extra_cells,
         omitted_count=omitted_count,
-        lab_html=_render_released_lab(released_lab),
+        lab_html=_render_released_notebook(released_notebook),
     )
 
 
 def _render_answers(
     summary: FeedbackSummary,
-    released_lab: ReleasedNotebook,
+    released_notebook: ReleasedNotebook,
     cells: Sequence[dict],
     renderer: safe_html.StudentTextRenderer,
 ) -> Iterator[RenderedAnswer]:
     cell_by_id = {get_grade_id(cell): cell for cell in cells if get_grade_id(cell)}
     for line in summary.lines:
-        is_exercise = line.name in released_lab.exercises
+        is_exercise = line.name in released_notebook.exercises
         cell = cell_by_id.get(make_grade_id(line.name) if is_exercise else line.name)
         if cell is None:
             continue
@@ -203,9 +203,9 @@ def _render_answers(
         if is_exercise:
             findings = _render_findings(cell_by_id, line.name)
         else:
-            question = render_question_text(released_lab, line.name)
+            question = render_question_text(released_notebook, line.name)
         if is_code:
-            sections = split_code(_get_released_answer_lines(released_lab, line.name), line, source)
+            sections = split_code(_get_released_answer_lines(released_notebook, line.name), line, source)
             parts = tuple((heading, renderer.render_code(code)) for heading, code in sections)
         else:
             parts = (("", renderer.render_prose(cell, _remove_mark_scheme(source))),)
@@ -267,28 +267,28 @@ def _count_equal_leading_lines(lines: Sequence[str], released_lines: Sequence[st
     return count
 
 
-def _get_released_answer_lines(released_lab: ReleasedNotebook, exercise: str) -> list[str]:
+def _get_released_answer_lines(released_notebook: ReleasedNotebook, exercise: str) -> list[str]:
     """Return the lines of an exercise's answer cell before the student changed it; [] if none."""
-    return _released_code(released_lab).get(make_grade_id(exercise), [])
+    return _get_released_code_lines(released_notebook).get(make_grade_id(exercise), [])
 
 
 @cache
-def _released_code(released_lab: ReleasedNotebook) -> Mapping[str, list[str]]:
+def _get_released_code_lines(released_notebook: ReleasedNotebook) -> Mapping[str, list[str]]:
     """Return the lines of each code cell in the lab's released notebook, by the cell's grade_id."""
     lines_by_id = {}
-    for cell in released_lab.cells:
+    for cell in released_notebook.cells:
         if cell.cell_type == "code":
             lines_by_id[get_grade_id(cell)] = cell.source.split("\n")
     return lines_by_id
 
 
-def render_question_text(released_lab: ReleasedNotebook, name: str) -> Markup:
+def render_question_text(released_notebook: ReleasedNotebook, name: str) -> Markup:
     """Return a question's text as HTML, without its marking scheme.
 
     The text is that of the Markdown cell just before the answer cell `name`; "" if there is none.
     """
     previous = None
-    for cell in released_lab.cells:
+    for cell in released_notebook.cells:
         if get_grade_id(cell) == name:
             break
         previous = cell
@@ -299,13 +299,13 @@ def render_question_text(released_lab: ReleasedNotebook, name: str) -> Markup:
     return _render_lab_prose(previous.source)
 
 
-def _find_added_or_changed_cells(released_lab: ReleasedNotebook, cells: Sequence[dict]) -> list[dict]:
+def _find_added_or_changed_cells(released_notebook: ReleasedNotebook, cells: Sequence[dict]) -> list[dict]:
     """Return the cells that the student added, and changed cells that hold no graded answer."""
     extra = []
     for cell in cells:
         source = str(cell.get("source", ""))
         from_grader = bool(get_nbgrader_metadata(cell)) or cell.get("id") == "grader-notes"
-        from_lab = source in released_lab.sources or NOT_RUN_OUTPUT in _outputs(cell)
+        from_lab = source in released_notebook.sources or NOT_RUN_OUTPUT in _outputs(cell)
         if source.strip() and not from_grader and not from_lab:
             extra.append(cell)
     return extra
@@ -321,13 +321,13 @@ def _render_extra_cell(cell: dict, renderer: safe_html.StudentTextRenderer) -> R
 
 
 @cache
-def _render_released_lab(released_lab: ReleasedNotebook) -> Markup:
+def _render_released_notebook(released_notebook: ReleasedNotebook) -> Markup:
     """Return the lab as students received it, as HTML without the test cells.
 
     It is rendered once for all pages of the lab.
     """
     parts = []
-    for cell in released_lab.cells:
+    for cell in released_notebook.cells:
         is_code = cell.cell_type == "code"
         if is_code and get_nbgrader_metadata(cell).get("grade"):
             continue

@@ -23,7 +23,11 @@ from autograder.diagnosis.render import render_html, render_text
 from autograder.diagnosis.repair import find_repair
 from autograder.judging.error_messages import FULLY_EXPLAINED_ERRORS
 from autograder.judging.judge import Finding, describe_broken_dependency, judge
-from autograder.judging.student_calls import call_student_function, list_parameter_names
+from autograder.judging.student_calls import (
+    call_student_function,
+    find_argument_mismatch,
+    list_parameter_names,
+)
 from autograder.student import answer_key, reuse
 from autograder.student.answer_key import ExerciseKey, LabDescription
 from autograder.student.cell_history import describe_lost_definition, watch_cells
@@ -554,20 +558,15 @@ def _identify_exercise(answer: Any, namespace: Mapping[str, Any]) -> str:
 
 def _require_fitting_signature(function: Any, name: str, inputs: Any) -> None:
     """Raise `CheckFailed` if a function has other parameters than the exercise requires."""
-    try:
-        signature = inspect.signature(function)
-    except (ValueError, TypeError):
-        return
-    try:
-        signature.bind(*inputs.args, **inputs.kwargs)
-    except TypeError as error:
+    mismatch = find_argument_mismatch(function, inputs)
+    if mismatch:
         arguments = ["…"] * len(inputs.args) + [f"{keyword}=…" for keyword in inputs.kwargs]
-        parameters = map(_format_parameter, signature.parameters.values())
+        parameters = map(_format_parameter, inspect.signature(function).parameters.values())
         raise CheckFailed(
             f"Your {name}({', '.join(parameters)}) cannot be called as "
-            f"{name}({', '.join(arguments)}): {error}. "
+            f"{name}({', '.join(arguments)}): {mismatch}. "
             "Put the stub's first line back as it was."
-        ) from None
+        )
 
 
 def _format_parameter(parameter: inspect.Parameter) -> str:

@@ -23,6 +23,7 @@ import numpy as np
 from autograder.core.course import COURSE_VARIABLE
 from autograder.core.files import write_file
 from autograder.core.text_format import format_count, join_words
+from autograder.judging.student_calls import find_argument_mismatch
 from autograder.student import answer_key
 from autograder.student.workspace import START_PAGE
 
@@ -320,12 +321,7 @@ def _accepts_exercise_inputs(name: str, function: Any) -> bool:
     key = answer_key.load_exercise_key(name)
     if not inspect.isfunction(function) or key.rules.call != "function":
         return False
-    inputs = key.test_cases[-1].inputs
-    try:
-        inspect.signature(function).bind(*inputs.args, **inputs.kwargs)
-    except TypeError:
-        return False
-    return True
+    return not find_argument_mismatch(function, key.test_cases[-1].inputs)
 
 
 def describe_functions(namespace: Mapping[str, Any], check_results: Mapping[str, bool]) -> str:

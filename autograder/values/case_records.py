@@ -183,22 +183,22 @@ class OutcomesByMisconception(Mapping[str, CallOutcome]):
 
     def __init__(self, names: Iterable[str], compute: Callable[[str], CallOutcome]):
         self._compute = compute
-        self._answers = dict[str, CallOutcome | None].fromkeys(names)
+        self._outcomes = dict[str, CallOutcome | None].fromkeys(names)
 
     def __getitem__(self, name: str) -> CallOutcome:
-        outcome = self._answers[name]
+        outcome = self._outcomes[name]
         if outcome is None:
-            outcome = self._answers[name] = self._compute(name)
+            outcome = self._outcomes[name] = self._compute(name)
         return outcome
 
     def __contains__(self, name: object) -> bool:
-        return name in self._answers  # Mapping's own method would compute the outcome
+        return name in self._outcomes  # Mapping's own method would compute the outcome
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._answers)
+        return iter(self._outcomes)
 
     def __len__(self) -> int:
-        return len(self._answers)
+        return len(self._outcomes)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from autograder.authoring.case_checks import MAX_CASES_BYTES
 from autograder.authoring.exercise import ExerciseError
 from autograder.authoring.lab import LabError, read_lab
 from autograder.authoring.skeleton import write_course
-from autograder.authoring.verify import find_exercise_weaknesses, find_lab_warnings
+from autograder.authoring.verify import find_lab_warnings, find_lab_weaknesses
 from autograder.core.course import read_course
 
 LAB, EXERCISE = "first-steps", "mean_of_first_steps"
@@ -47,7 +47,7 @@ def read_lab_of(folder):
 def find_problems(folder):
     """Return the sentences that a build of the lab would end with."""
     try:
-        return "\n".join(find_exercise_weaknesses(read_lab_of(folder)))
+        return "\n".join(find_lab_weaknesses(read_lab_of(folder)))
     except (LabError, ExerciseError) as error:
         return str(error)
 
@@ -251,7 +251,7 @@ def test_links_to_files_that_are_there_pass(course_folder):
 
 
 def find_lab_mistakes(reference, *cases, **rules):
-    return find_exercise_weaknesses(lab_of(reference, *cases, **rules))
+    return find_lab_weaknesses(lab_of(reference, *cases, **rules))
 
 
 def draw_vector(rng):
@@ -283,7 +283,7 @@ def test_a_reference_that_draws_from_a_generator_it_gets_is_not_refused():
     lab = lab_of(
         lambda seed, x: x + np.random.default_rng(seed).normal(), lambda rng: inputs(3, rng.normal())
     )
-    assert find_exercise_weaknesses(lab) == []
+    assert find_lab_weaknesses(lab) == []
 
 
 def test_a_hidden_case_that_draws_its_own_numbers_is_refused():
@@ -291,7 +291,7 @@ def test_a_hidden_case_that_draws_its_own_numbers_is_refused():
     lab = lab_of(lambda x: -x, draw_vector)
     exercise = lab.exercises["answer"]
     exercise.case("hidden", hidden=True)(lambda rng: inputs(np.random.default_rng().normal(size=2)))
-    (sentence,) = find_exercise_weaknesses(lab)
+    (sentence,) = find_lab_weaknesses(lab)
     assert sentence.startswith("a-lab: answer: the case 'hidden' has other inputs each time")
 
 

@@ -11,7 +11,7 @@ from small_lab import lab_of
 from autograder.authoring import Exercise, inputs
 from autograder.authoring.exercise import ExerciseError
 from autograder.authoring.lab import read_labs
-from autograder.authoring.verify import find_exercise_weaknesses, find_lab_warnings
+from autograder.authoring.verify import find_lab_warnings, find_lab_weaknesses
 from autograder.judging.student_calls import call_student_function
 
 
@@ -44,7 +44,7 @@ def draw_vector(rng):
     ],
 )
 def test_an_exercise_that_a_thoughtless_answer_passes_is_refused(reference, cases, rules, words):
-    (sentence,) = (s for s in find_exercise_weaknesses(lab_of(reference, *cases, **rules)) if words in s)
+    (sentence,) = (s for s in find_lab_weaknesses(lab_of(reference, *cases, **rules)) if words in s)
     beginning = f"a-lab: answer: {words} is right in every case;"
     assert sentence.startswith(f"{beginning} add one in which it is not.")
 
@@ -68,7 +68,7 @@ def draw_narrow(rng):
     ],
 )
 def test_a_reference_with_unsound_results_is_refused(reference, cases, sentence):
-    (mistake,) = find_exercise_weaknesses(lab_of(reference, *cases))
+    (mistake,) = find_lab_weaknesses(lab_of(reference, *cases))
     assert mistake.startswith(f"a-lab: answer: the reference {sentence}")
 
 
@@ -86,7 +86,7 @@ def test_a_reference_with_unsound_results_is_refused(reference, cases, sentence)
 def test_a_reference_with_nan_on_purpose_or_the_dtype_of_its_arguments_is_not_refused(
     reference, cases, rules
 ):
-    assert find_exercise_weaknesses(lab_of(reference, *cases, **rules)) == []
+    assert find_lab_weaknesses(lab_of(reference, *cases, **rules)) == []
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_reference_with_nan_on_purpose_or_the_dtype_of_its_arguments_is_not_re
     ],
 )
 def test_an_exercise_that_takes_some_thought_is_not_refused(reference, cases, rules):
-    assert find_exercise_weaknesses(lab_of(reference, *cases, **rules)) == []
+    assert find_lab_weaknesses(lab_of(reference, *cases, **rules)) == []
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_work_in_place_is_refused_in_lists_and_mappings_too(change, argument):
     lab = lab_of(change, lambda rng: inputs(argument))
     message = r"changes its argument .*let it work on a copy, and return that"
     with pytest.raises(ExerciseError, match=message):
-        find_exercise_weaknesses(lab)
+        find_lab_weaknesses(lab)
     assert call_student_function(change, inputs(argument)).modified == ("x",)
 
 
@@ -174,7 +174,7 @@ def find_weaknesses_with(function, reference=lambda x: -x, case=draw_vector, **o
     """Return the weaknesses of an exercise with a further misconception."""
     lab = lab_of(reference, case)
     lab.exercises["answer"].misconception(means="m", nudge="n", **options)(function)
-    return find_exercise_weaknesses(lab)
+    return find_lab_weaknesses(lab)
 
 
 def no_product(x):
@@ -234,7 +234,7 @@ def test_a_result_in_an_edge_case_does_not_excuse_errors():
     answer.domain(sizes={"n": (1, 9)})(lambda rng, n: inputs(rng.normal(size=n)))
     answer.misconception(means="m", nudge="n")(works_in_edge_cases)
     message = "'works-in-edge-cases' raises in every case, ValueError"
-    assert any(message in sentence for sentence in find_exercise_weaknesses(lab))
+    assert any(message in sentence for sentence in find_lab_weaknesses(lab))
 
 
 def test_a_misconception_that_calls_an_exercise_for_its_function_is_refused():
@@ -252,14 +252,14 @@ def test_a_structural_mistake_that_is_an_error_may_raise():
         return xs  # noqa: F821
 
     lab.exercises["answer"].structural(name_not_defined)
-    assert find_exercise_weaknesses(lab) == []
+    assert find_lab_weaknesses(lab) == []
     lab = lab_of(lambda x: -x, draw_vector)
 
     def transposed(x):
         return xs.T  # noqa: F821
 
     lab.exercises["answer"].structural(transposed)
-    assert any("'transposed' raises NameError" in sentence for sentence in find_exercise_weaknesses(lab))
+    assert any("'transposed' raises NameError" in sentence for sentence in find_lab_weaknesses(lab))
 
 
 def test_a_pair_may_raise_the_error_of_one_misconception():
@@ -268,7 +268,7 @@ def test_a_pair_may_raise_the_error_of_one_misconception():
     answer.misconception(means="m", nudge="n", raises=ValueError)(no_product)
     answer.misconception(means="m", nudge="n")(twice)
     answer.combined_misconception(no_product, twice)(lambda x: np.ones(2) @ x)
-    assert not any("raises" in sentence for sentence in find_exercise_weaknesses(lab))
+    assert not any("raises" in sentence for sentence in find_lab_weaknesses(lab))
 
 
 # Points for parts
@@ -316,7 +316,7 @@ def test_a_wrong_answer_gets_the_points_of_its_right_parts():
 )
 def test_points_of_parts_that_contradict_the_cases_are_refused(points, parts, cases, message):
     with pytest.raises(ExerciseError, match=message):
-        find_exercise_weaknesses(make_exercise_with_parts(points, parts, *cases).lab)
+        find_lab_weaknesses(make_exercise_with_parts(points, parts, *cases).lab)
 
 
 @pytest.mark.parametrize("parts", [{"a": 2, "b": 2}, {"a": -1, "b": 2}])

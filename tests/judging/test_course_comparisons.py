@@ -7,7 +7,7 @@ from small_lab import lab_of
 
 from autograder.authoring import inputs
 from autograder.authoring.exercise import ExerciseError
-from autograder.authoring.verify import call_on_cases, find_exercise_weaknesses, judge_outcomes
+from autograder.authoring.verify import call_on_cases, find_lab_weaknesses, judge_outcomes
 from autograder.core.results import Verdict
 from autograder.judging import compare
 from autograder.judging.judge import judge
@@ -108,14 +108,14 @@ def test_a_comparison_that_hangs_ends_and_costs_its_exercise_only(monkeypatch):
 
 
 def test_a_build_tests_a_comparison():
-    assert find_exercise_weaknesses(lab_of(first_pair, *CASES, compare=adds_up)) == []
-    (sentence,) = find_exercise_weaknesses(lab_of(first_pair, *CASES, compare=takes_nothing))
+    assert find_lab_weaknesses(lab_of(first_pair, *CASES, compare=adds_up)) == []
+    (sentence,) = find_lab_weaknesses(lab_of(first_pair, *CASES, compare=takes_nothing))
     assert sentence == "a-lab: answer: the right answer 'first_pair' is refused. It is not as expected."
-    sentences = find_exercise_weaknesses(lab_of(first_pair, *CASES, compare=takes_anything))
+    sentences = find_lab_weaknesses(lab_of(first_pair, *CASES, compare=takes_anything))
     assert any("what is right in another case is right in every case" in s for s in sentences)
 
 
 def test_a_build_says_how_to_query_a_returned_function():
     with pytest.raises(ExerciseError, match=r"returns a function in its own case .* Say what is asked of it"):
-        find_exercise_weaknesses(lab_of(lambda x: lambda: x, lambda rng: inputs(1)))
+        find_lab_weaknesses(lab_of(lambda x: lambda: x, lambda rng: inputs(1)))
     assert call_student_function(lambda x: lambda: x, inputs(1)).type == "function"

@@ -6,7 +6,7 @@ from small_lab import lab_of
 
 from autograder.authoring import inputs
 from autograder.authoring.exercise import ExerciseError
-from autograder.authoring.verify import call_on_cases, find_exercise_weaknesses, judge_outcomes
+from autograder.authoring.verify import call_on_cases, find_lab_weaknesses, judge_outcomes
 from autograder.core.results import Verdict
 from autograder.judging.compare import compare_outcome
 from autograder.judging.student_calls import call_student_function
@@ -209,12 +209,12 @@ def test_a_build_tests_mistakes_and_right_answers():
         rebinds
     )
     exercise.variant(swaps)
-    assert find_exercise_weaknesses(lab) == []
+    assert find_lab_weaknesses(lab) == []
     questions = exercise.test_cases()
     finding = judge_outcomes(exercise, questions, call_on_cases(lambda v, s: None, exercise, questions))
     assert (finding.verdict, finding.misconception) == (Verdict.WRONG, "rebinds")
     exercise.variant(reverses)
-    (sentence,) = find_exercise_weaknesses(lab)
+    (sentence,) = find_lab_weaknesses(lab)
     assert sentence.startswith(
         "a-lab: answer: the right answer 'reverses' is refused. In its argument `values`"
     )
@@ -229,15 +229,13 @@ def test_a_build_tests_mistakes_and_right_answers():
     ],
 )
 def test_a_build_refuses_exercises_with_trivial_answers(reference, words):
-    sentences = find_exercise_weaknesses(lab_of(reference, lambda rng: inputs([3, 1]), call="in place"))
+    sentences = find_lab_weaknesses(lab_of(reference, lambda rng: inputs([3, 1]), call="in place"))
     assert bool(sentences) is bool(words)
     assert not words or any(f"{words} is right in every case" in sentence for sentence in sentences)
 
 
 def test_a_build_names_the_way_to_work_in_place():
     with pytest.raises(ExerciseError, match='say `call="in place"`, and what it leaves there is judged'):
-        find_exercise_weaknesses(lab_of(sort, random_inputs))
-    (sentence,) = (
-        s for s in find_exercise_weaknesses(lab_of(lambda v, s: None, random_inputs)) if "`pass`" in s
-    )
+        find_lab_weaknesses(lab_of(sort, random_inputs))
+    (sentence,) = (s for s in find_lab_weaknesses(lab_of(lambda v, s: None, random_inputs)) if "`pass`" in s)
     assert 'is judged with `call="in place"`' in sentence

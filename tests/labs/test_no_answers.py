@@ -16,7 +16,7 @@ from our_course import COURSE, ROOT
 
 from autograder.authoring.lab import read_labs
 from autograder.judging.compare import compare_outcome
-from autograder.judging.student_calls import call_student_function
+from autograder.judging.student_calls import call_student_function, find_argument_mismatch
 
 LABS = [lab for lab in read_labs(COURSE).values() if not lab.needs]
 EXERCISES = [exercise for lab in LABS for exercise in lab.exercises.values()]
@@ -42,19 +42,13 @@ def functions(source, name):
 def find_answered_exercises(function, exercises):
     """The exercises that a function answers: all questions of one that it can be asked by its first line."""
     for exercise in exercises:
-        exercise_questions = [q for q in exercise.test_cases() if _fits(function, q.inputs)]
+        exercise_questions = [
+            q for q in exercise.test_cases() if not find_argument_mismatch(function, q.inputs)
+        ]
         if len(exercise_questions) > 2 and all(
             _right(function, question, exercise.rules) for question in exercise_questions
         ):
             yield exercise.name
-
-
-def _fits(function, inputs):
-    try:
-        inspect.signature(function).bind(*inputs.args, **inputs.kwargs)
-    except TypeError:
-        return False
-    return True
 
 
 def _right(function, question, rules):

@@ -16,7 +16,7 @@ from test_functions_as_values import submission_path
 from autograder.authoring.exercise import Exercise, ExerciseError
 from autograder.authoring.lab import read_labs
 from autograder.authoring.skeleton import write_course
-from autograder.authoring.verify import find_exercise_weaknesses
+from autograder.authoring.verify import find_lab_weaknesses
 from autograder.core.course import read_course
 from autograder.judging.compare import compare_outcome
 from autograder.judging.student_calls import call_student_function, pack_result
@@ -387,4 +387,4 @@ def test_an_exercise_whose_answer_has_a_column_of_bools_is_built():
         return inputs(pd.DataFrame({"age": rng.integers(1, 90, 6)}))
 
     lab = lab_of(lambda table: table.assign(adult=table["age"] >= 18), three_people)
-    assert find_exercise_weaknesses(lab) == []
+    assert find_lab_weaknesses(lab) == []

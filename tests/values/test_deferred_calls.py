@@ -9,7 +9,7 @@ from test_functions_as_values import course_of, grading_messages, run, submissio
 
 from autograder.authoring import defer_call, first, inputs, result
 from autograder.authoring.exercise import ExerciseError
-from autograder.authoring.verify import call_on_cases, find_exercise_weaknesses, judge_outcomes
+from autograder.authoring.verify import call_on_cases, find_lab_weaknesses, judge_outcomes
 from autograder.judging.compare import compare_outcome
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
@@ -201,22 +201,22 @@ def test_a_hostile_object_is_wrong_and_costs_little():
 ])  # fmt: skip
 def test_an_invalid_query_is_reported(case, rules, words):
     with pytest.raises(ExerciseError, match=words):
-        find_exercise_weaknesses(lab_of(line, case, **rules))
+        find_lab_weaknesses(lab_of(line, case, **rules))
 
 
 def test_a_reference_that_returns_nothing_cannot_be_queried():
     with pytest.raises(ExerciseError, match="returned None"):
-        find_exercise_weaknesses(lab_of(lambda x: None, lambda rng: inputs(1).query(result(1))))
+        find_lab_weaknesses(lab_of(lambda x: None, lambda rng: inputs(1).query(result(1))))
 
 
 def test_an_exercise_that_zeros_pass_is_refused_and_others_are_not():
     def draw_inputs(rng):
         return inputs(2.0, rng.normal()).query(result(rng.normal()))
 
-    assert find_exercise_weaknesses(lab_of(line, draw_inputs)) == []
-    (sentence,) = find_exercise_weaknesses(lab_of(lambda a, b: lambda x: 0.0, draw_inputs))
+    assert find_lab_weaknesses(lab_of(line, draw_inputs)) == []
+    (sentence,) = find_lab_weaknesses(lab_of(lambda a, b: lambda x: 0.0, draw_inputs))
     assert "what gives zeros of the right shape is right in every case" in sentence
-    assert find_exercise_weaknesses(lab_of(Account, lambda rng: inputs(7).query(result.balance))) == []
+    assert find_lab_weaknesses(lab_of(Account, lambda rng: inputs(7).query(result.balance))) == []
 
 
 def test_a_mistake_that_raises_the_expected_error_is_recognised_by_its_results():

@@ -16,7 +16,7 @@ from autograder.authoring import Exercise, defer_call, inputs
 from autograder.authoring.exercise import ExerciseError
 from autograder.authoring.lab import read_labs
 from autograder.authoring.skeleton import write_course
-from autograder.authoring.verify import call_on_cases, find_exercise_weaknesses, judge_outcomes
+from autograder.authoring.verify import call_on_cases, find_lab_weaknesses, judge_outcomes
 from autograder.core.course import COURSE_VARIABLE, read_course
 from autograder.core.errors import AutograderError
 from autograder.core.notebook_cells import make_grade_id, make_test_grade_id
@@ -255,7 +255,7 @@ def test_a_function_missing_from_the_library_is_reported(curves):
 def test_a_build_accepts_the_exercise_and_a_check_describes_its_inputs(curves):
     lab = read_labs(read_course(Path(curves.__file__).parents[1]))["first-steps"]
     exercise = lab.exercises["root"]
-    assert find_exercise_weaknesses(lab) == []
+    assert find_lab_weaknesses(lab) == []
     assert {label for label, *_ in exercise.draw(1)} > {"f = cubic", "f = polynomial(-1.0, 1.0)"}
     questions = exercise.test_cases()
     finding = judge_outcomes(
@@ -267,7 +267,7 @@ def test_a_build_accepts_the_exercise_and_a_check_describes_its_inputs(curves):
 
 def test_an_answer_that_returns_its_function_argument_is_never_right():
     lab = lab_of(lambda f, x: f(x), lambda rng: inputs(np.cos, rng.normal()))
-    assert find_exercise_weaknesses(lab) == []
+    assert find_lab_weaknesses(lab) == []
 
 
 @pytest.mark.long

@@ -8,7 +8,7 @@ from small_lab import lab_of
 from test_functions_as_values import course_of, grading_messages, run, submission_path, submit
 
 from autograder.authoring import inputs
-from autograder.authoring.verify import find_exercise_weaknesses
+from autograder.authoring.verify import find_lab_weaknesses
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
 from autograder.sandbox.choice import explain_unavailability
@@ -238,9 +238,9 @@ def test_a_build_refuses_a_figure_that_zeros_pass():
     mistake = exercise.misconception(means="You drew them upside down.", nudge="Up?")
     mistake(lambda x: draw_lines(-x))
     exercise.variant(by_pyplot)
-    assert find_exercise_weaknesses(lab) == []
+    assert find_lab_weaknesses(lab) == []
     zero_lab = lab_of(lambda x: plt.plot(0 * x, 0 * x), draw_inputs, call="figure")
-    (sentence,) = find_exercise_weaknesses(zero_lab)
+    (sentence,) = find_lab_weaknesses(zero_lab)
     assert "zeros of the right shape" in sentence
 
 

@@ -7,7 +7,7 @@ import pytest
 from small_lab import lab_of
 
 from autograder.authoring import inputs
-from autograder.authoring.verify import find_exercise_weaknesses
+from autograder.authoring.verify import find_lab_weaknesses
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function, pack_result
 from autograder.values.case_records import ComparisonRules, TestCase
@@ -170,6 +170,6 @@ def test_a_build_refuses_an_exercise_that_an_argument_passes():
     def right(x, moment):
         return np.char.add(x, "!"), moment.date(), moment - NOON
 
-    assert find_exercise_weaknesses(lab_of(right, draw_inputs)) == []
-    (sentence,) = find_exercise_weaknesses(lab_of(lambda x, moment: x, draw_inputs))
+    assert find_lab_weaknesses(lab_of(right, draw_inputs)) == []
+    (sentence,) = find_lab_weaknesses(lab_of(lambda x, moment: x, draw_inputs))
     assert "argument 1 given back is right in every case" in sentence
