@@ -129,15 +129,15 @@ def make_local_mistake(exercise, trait: str) -> Callable:
     return function
 
 
-@lru_cache(2 + len(HIDDEN_SEEDS))  # the questions of one exercise, for all its traits
-def questions(exercise, seed: int | None):
+@lru_cache(2 + len(HIDDEN_SEEDS))  # the cases of one exercise, for all its traits
+def draw_cases(exercise, seed: int | None):
     # A case with a memory limit is no part of the domain.
     return [q for q in exercise.test_cases(seed) if q.inputs.memory is None]
 
 
 def is_caught(exercise, function: Callable, seed: int | None) -> bool:
-    cases = questions(exercise, seed)
-    answers = (call_student_function(function, question.inputs, exercise.rules.call) for question in cases)
+    cases = draw_cases(exercise, seed)
+    answers = (call_student_function(function, test_case.inputs, exercise.rules.call) for test_case in cases)
     return any(compare_outcome(q.expected, a, exercise.rules) for q, a in zip(cases, answers))
 
 
@@ -177,9 +177,9 @@ def test_without_its_domain_an_exercise_misses_a_local_mistake(monkeypatch):
     function = make_local_mistake(exercise, "argument 0, axis -1: from 30 on")
     assert is_caught(exercise, function, 5)
     monkeypatch.setattr(exercise, "declared_domain", None)
-    questions.cache_clear()
+    draw_cases.cache_clear()
     assert not is_caught(exercise, function, 5)
-    questions.cache_clear()
+    draw_cases.cache_clear()
 
 
 def test_axes_above_the_usual_sizes_have_sizes_of_their_own():

@@ -287,7 +287,7 @@ def test_a_wrong_answer_gets_the_points_of_its_right_parts():
     cases = [("two", 2, "small"), ("three", 3, "small"), ("ten", 10, "large"), ("zero", 0, "")]
     exercise = make_exercise_with_parts(10, {"small": 2, "large": 5}, *cases)
     exercise.check_parts()
-    questions = exercise.test_cases()
+    drawn_cases = exercise.test_cases()
     for correct, share in (
         ((True, True, True, True), 1.0),
         ((True, True, False, True), 0.5),
@@ -295,7 +295,7 @@ def test_a_wrong_answer_gets_the_points_of_its_right_parts():
         ((True, True, True, False), 0.7),
         ((True, False, False, False), 0.0),
     ):
-        right_parts = exercise.find_right_parts(questions, correct)
+        right_parts = exercise.find_right_parts(drawn_cases, correct)
         assert exercise.compute_partial_share(right_parts) == pytest.approx(share), correct
 
 

@@ -55,14 +55,14 @@ def describe_repair(answer, right=RIGHT, **names):
     return find_repair_for(define_in_cell(answer, **names), make_test_cases(right))
 
 
-def find_repair_for(function, questions):
+def find_repair_for(function, cases):
     failing, passing = [], []
-    for question in questions:
-        answer = call_student_function(function, question.inputs)
-        if compare_outcome(question.expected, answer, ComparisonRules()):
-            failing.append(question)
+    for case in cases:
+        answer = call_student_function(function, case.inputs)
+        if compare_outcome(case.expected, answer, ComparisonRules()):
+            failing.append(case)
         else:
-            passing.append(question)
+            passing.append(case)
     return find_repair(function, failing, passing, ComparisonRules())
 
 
@@ -190,11 +190,11 @@ def test_helpers_of_the_same_cell_are_mutated_too():
 
 
 def test_without_source_there_is_no_sentence():
-    function, questions = define_in_cell(RIGHT.replace("+=", "-=")), make_test_cases()
+    function, cases = define_in_cell(RIGHT.replace("+=", "-=")), make_test_cases()
     linecache.cache.pop(function.__code__.co_filename)
-    assert find_repair(function, questions, [], ComparisonRules()) == ""
-    assert find_repair(lambda x, y, size: x, questions, [], ComparisonRules()) == ""
-    assert find_repair(np.add, questions, [], ComparisonRules()) == ""
+    assert find_repair(function, cases, [], ComparisonRules()) == ""
+    assert find_repair(lambda x, y, size: x, cases, [], ComparisonRules()) == ""
+    assert find_repair(np.add, cases, [], ComparisonRules()) == ""
 
 
 def test_a_search_has_no_side_effects(monkeypatch, capsys):
@@ -213,12 +213,12 @@ def test_a_search_has_no_side_effects(monkeypatch, capsys):
 """
     wrong = RIGHT.replace("True)\n", f"True){body}", 1).replace("+=", "-=", 2)
     function = define_in_cell(wrong, calls=0, exit=sys.exit)
-    questions = make_test_cases()
-    original_arrays = [q.inputs.args[0].copy() for q in questions]
-    assert "with another operator in place of `-=`" in find_repair(function, questions, [], ComparisonRules())
+    cases = make_test_cases()
+    original_arrays = [q.inputs.args[0].copy() for q in cases]
+    assert "with another operator in place of `-=`" in find_repair(function, cases, [], ComparisonRules())
     assert function.__globals__["calls"] == 0
     assert capsys.readouterr().out == ""
-    assert all((a == q.inputs.args[0]).all() for a, q in zip(original_arrays, questions, strict=True))
+    assert all((a == q.inputs.args[0]).all() for a, q in zip(original_arrays, cases, strict=True))
 
 
 @pytest.mark.parametrize("wrong", ["+ 1", "+ np.cosh(out) ** 7"])
@@ -230,8 +230,8 @@ def test_endless_loops_are_given_up_within_the_time_limit(wrong):
 
 
 def test_an_expected_none_is_not_repaired():
-    questions = [TestCase("", question.inputs, None, {}) for question in make_test_cases()]
-    assert find_repair(define_in_cell(RIGHT), questions, [], ComparisonRules()) == ""
+    cases = [TestCase("", case.inputs, None, {}) for case in make_test_cases()]
+    assert find_repair(define_in_cell(RIGHT), cases, [], ComparisonRules()) == ""
 
 
 def test_a_slow_answer_is_searched_within_the_time_limit():

@@ -155,21 +155,21 @@ def test_properties_say_what_fails_and_keep_quiet_otherwise(name, value, case_in
     assert describe_failing_property(np.eye(3), Inputs((0, 0, np.eye(3)), {"axis": 0}), names) is None
 
 
-QUESTION = TestCase("a small case", Inputs((np.ones((3, 2)),), {"axis": 1}), EXPECTED, {})
+SMALL_CASE = TestCase("a small case", Inputs((np.ones((3, 2)),), {"axis": 1}), EXPECTED, {})
 
 
 def test_messages_name_case_shapes_and_what_to_do():
-    answer = call_student_function(lambda x, axis: EXPECTED.tolist(), QUESTION.inputs)
-    finding = judge([QUESTION], [answer], RULES, [])
+    answer = call_student_function(lambda x, axis: EXPECTED.tolist(), SMALL_CASE.inputs)
+    finding = judge([SMALL_CASE], [answer], RULES, [])
     text = render_text(finding)
     assert "In the case “a small case”, inputs (3, 2), axis=1: Your function returned a list" in text
     assert MISTAKES["returns-a-list"][1] in text
 
 
 def test_a_vector_is_written_as_a_vector():
-    question = TestCase("a vector", Inputs((np.ones(2),), {}), np.array([1.0, 2.0]), {})
-    answer = call_student_function(lambda x: x * 3, question.inputs)
-    finding = judge([question], [answer], RULES, [])
+    case = TestCase("a vector", Inputs((np.ones(2),), {}), np.array([1.0, 2.0]), {})
+    answer = call_student_function(lambda x: x * 3, case.inputs)
+    finding = judge([case], [answer], RULES, [])
     values_text, _, expected_text = render_text(finding).splitlines()[-3:]
     assert values_text.startswith("[3.") and expected_text.startswith("[1.")
     assert render_html(finding).count("<table") == 3
@@ -179,8 +179,8 @@ def test_the_stub_gets_a_clean_message():
     def stub(x, axis):
         raise NotImplementedError
 
-    answer = call_student_function(stub, QUESTION.inputs)
-    finding = judge([QUESTION], [answer], RULES, [])
+    answer = call_student_function(stub, SMALL_CASE.inputs)
+    finding = judge([SMALL_CASE], [answer], RULES, [])
     assert (finding.verdict, finding.misconception) == (Verdict.ERROR, None)
     assert render_text(finding).startswith(NOT_WRITTEN_MESSAGE)
 
@@ -189,8 +189,8 @@ def test_the_html_escapes_what_the_student_raised():
     def hostile(x, axis):
         raise ValueError("<script>alert(1)</script>")
 
-    answer = call_student_function(hostile, QUESTION.inputs)
-    html = render_html(judge([QUESTION], [answer], RULES, []))
+    answer = call_student_function(hostile, SMALL_CASE.inputs)
+    html = render_html(judge([SMALL_CASE], [answer], RULES, []))
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
 
@@ -222,7 +222,7 @@ def misconception(name, function):
 
 
 def make_test_cases(function, cases, *wrong):
-    """Questions with `function` as the reference, and the answers of the misconceptions `wrong`."""
+    """Test cases with `function` as the reference, and the answers of the misconceptions `wrong`."""
     return [
         TestCase(
             label,
@@ -242,10 +242,10 @@ def total(x, axis):
 
 
 def judge_answer(answer, *wrong):
-    questions = make_test_cases(total, CASES, *wrong)
+    cases = make_test_cases(total, CASES, *wrong)
     return judge(
-        questions,
-        [call_student_function(answer, q.inputs) for q in questions],
+        cases,
+        [call_student_function(answer, q.inputs) for q in cases],
         RULES,
         wrong,
         "total",
@@ -274,9 +274,9 @@ def test_a_feature_of_all_failing_cases_is_named():
     finding = judge_answer(lambda x, axis: total(x, axis) + (axis == 1) * x.max())
     assert "2 of 4 cases are right" in finding.means
     rows = [(label, Inputs((np.arange(12.0).reshape(3, 4) + n, 0))) for n, (label, _) in enumerate(CASES)]
-    questions = make_test_cases(total, rows)
-    double_answers = [call_student_function(lambda x, axis: 2 * total(x, axis), q.inputs) for q in questions]
-    finding = judge(questions, double_answers, RULES, [])
+    cases = make_test_cases(total, rows)
+    double_answers = [call_student_function(lambda x, axis: 2 * total(x, axis), q.inputs) for q in cases]
+    finding = judge(cases, double_answers, RULES, [])
     assert "Every number is 2 times the expected one." in finding.means
 
 

@@ -69,9 +69,9 @@ CASES = [lambda rng: inputs([2, 5, 9, 6, 3], 11), lambda rng: inputs([7, 4, 1, 1
 )
 def test_several_answers_are_right(answer, sentence):
     exercise = lab_of(first_pair, *CASES, compare=adds_up).exercises["answer"]
-    questions = exercise.test_cases()
+    cases = exercise.test_cases()
     assert first_pair(*CASES[0](None).args) != last_pair(*CASES[0](None).args)
-    finding = judge_outcomes(exercise, questions, call_on_cases(answer, exercise, questions))
+    finding = judge_outcomes(exercise, cases, call_on_cases(answer, exercise, cases))
     assert (finding.verdict is Verdict.PASS, finding.observation) == (not sentence, sentence)
 
 
@@ -89,22 +89,22 @@ def test_a_mistake_that_loses_a_value_is_named():
     def last_letter_lost(word):
         return tuple(word[:-1])
 
-    questions = exercise.test_cases()
-    finding = judge_outcomes(exercise, questions, call_on_cases(last_letter_lost, exercise, questions))
+    cases = exercise.test_cases()
+    finding = judge_outcomes(exercise, cases, call_on_cases(last_letter_lost, exercise, cases))
     assert finding.misconception == "last-letter-lost"
 
 
 def test_a_comparison_that_hangs_ends_and_costs_its_exercise_only(monkeypatch):
     monkeypatch.setattr(compare, "MAX_COMPARISON_SECONDS", 0.2)
     rules = ComparisonRules(compare=f"{__name__}:hangs_at_two")
-    questions = [TestCase(f"case {n}", inputs(n), 1, {}) for n in range(20)]
+    cases = [TestCase(f"case {n}", inputs(n), 1, {}) for n in range(20)]
     start = process_time()
-    finding = judge(questions, [CallOutcome(2, "int")] * 20, rules, [])
+    finding = judge(cases, [CallOutcome(2, "int")] * 20, rules, [])
     assert process_time() - start < 1.5  # and not in each of its cases
     assert finding.verdict is Verdict.WRONG and not any(finding.cases_correct)
     assert finding.observation == "Your result takes too long to be compared with the expected one."
-    assert judge(questions, [CallOutcome(1, "int")] * 20, rules, []).verdict is Verdict.PASS
-    assert judge(questions, [CallOutcome(3, "int")] * 20, rules, []).observation == "It is another number."
+    assert judge(cases, [CallOutcome(1, "int")] * 20, rules, []).verdict is Verdict.PASS
+    assert judge(cases, [CallOutcome(3, "int")] * 20, rules, []).observation == "It is another number."
 
 
 def test_a_build_tests_a_comparison():

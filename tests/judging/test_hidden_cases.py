@@ -53,8 +53,8 @@ FAULTS = {
 
 def submission_bytes(fault):
     """A submission that is right only in the answer key's cases, which it knows by their sums."""
-    questions = lab(LAB).exercises[EXERCISE].test_cases()
-    known_sums = sorted({float(np.sum(question.inputs.args[0])) for question in questions})
+    cases = lab(LAB).exercises[EXERCISE].test_cases()
+    known_sums = sorted({float(np.sum(case.inputs.args[0])) for case in cases})
     code = f"""KNOWN = {known_sums}
 def {EXERCISE}(x, axis=0):
     e = np.exp(x - np.max(x, axis=axis, keepdims=True))
@@ -72,11 +72,11 @@ def formatted_numbers(value):
         yield from (format_number(x), repr(float(x)))
 
 
-def numbers_in(questions):
+def numbers_in(cases):
     """The formatted numbers of all inputs and expected results."""
     numbers = set()
-    for question in questions:
-        for value in (question.inputs.args[0], question.expected):
+    for case in cases:
+        for value in (case.inputs.args[0], case.expected):
             numbers.update(formatted_numbers(value))
     return numbers
 
@@ -104,8 +104,8 @@ def graded_class(tmp_path_factory):
     numbers_of_student, salt = {}, Classroom(folder, COURSE).salt
     for student, (fault, _) in FAULTS.items():
         seed = compute_hidden_case_seed(submission_bytes(fault), LAB, salt)
-        questions = lab(LAB).exercises[EXERCISE].test_cases(seed)
-        numbers_of_student[student] = numbers_in(questions)
+        cases = lab(LAB).exercises[EXERCISE].test_cases(seed)
+        numbers_of_student[student] = numbers_in(cases)
     return {r["student"]: r for r in rows if r["exercise"] == EXERCISE}, texts, numbers_of_student
 
 
@@ -123,8 +123,8 @@ def test_a_message_tells_the_kind_of_fault_and_the_label_of_the_case(graded_clas
 @pytest.mark.parametrize("student", FAULTS)
 def test_no_number_of_a_hidden_case_is_in_any_message_page_or_table(graded_class, student):
     _, texts, numbers_of_student = graded_class
-    questions = lab(LAB).exercises[EXERCISE].test_cases()
-    visible_numbers = numbers_in(questions)
+    cases = lab(LAB).exercises[EXERCISE].test_cases()
+    visible_numbers = numbers_in(cases)
     hidden_numbers = {n.lstrip("-") for n in numbers_of_student[student] - visible_numbers if len(n) > 12}
     assert len(hidden_numbers) > 50 and len(texts) > 4 * len(FAULTS)
     leaks = {str(path): sorted(hidden_numbers & long_numbers(text)) for path, text in texts.items()}
@@ -217,9 +217,9 @@ def test_each_set_of_hidden_cases_is_drawn_once_in_a_process(monkeypatch):
         return draw(exercise, seed)
 
     monkeypatch.setattr(Exercise, "draw", count_draws)
-    questions = make_hidden_test_cases(exercise, 12345)
-    assert make_hidden_test_cases(exercise, 12345) is questions
-    assert [inputs for _, inputs, _ in draw_hidden_cases(exercise, 12345)] == [q.inputs for q in questions]
+    cases = make_hidden_test_cases(exercise, 12345)
+    assert make_hidden_test_cases(exercise, 12345) is cases
+    assert [inputs for _, inputs, _ in draw_hidden_cases(exercise, 12345)] == [q.inputs for q in cases]
     assert draws == [12345]
 
 

@@ -210,8 +210,8 @@ def test_a_build_tests_mistakes_and_right_answers():
     )
     exercise.variant(swaps)
     assert find_lab_weaknesses(lab) == []
-    questions = exercise.test_cases()
-    finding = judge_outcomes(exercise, questions, call_on_cases(lambda v, s: None, exercise, questions))
+    cases = exercise.test_cases()
+    finding = judge_outcomes(exercise, cases, call_on_cases(lambda v, s: None, exercise, cases))
     assert (finding.verdict, finding.misconception) == (Verdict.WRONG, "rebinds")
     exercise.variant(reverses)
     (sentence,) = find_lab_weaknesses(lab)

@@ -17,11 +17,9 @@ RULES = ComparisonRules()
 
 def judge_function(lab_name, name, function, seed=None):
     exercise = lab(lab_name).exercises[name]
-    questions = exercise.test_cases(seed)
-    answers = [
-        call_student_function(function, question.inputs, exercise.rules.call) for question in questions
-    ]
-    return judge_outcomes(exercise, questions, answers)
+    cases = exercise.test_cases(seed)
+    answers = [call_student_function(function, case.inputs, exercise.rules.call) for case in cases]
+    return judge_outcomes(exercise, cases, answers)
 
 
 def test_a_number_in_float32_is_named_like_an_array_in_float32():
@@ -48,20 +46,20 @@ def test_an_array_in_place_of_a_number_is_named():
 
 
 def test_arguments_are_called_by_their_names():
-    questions = [TestCase("", Inputs((n, n % 2)), 1.0, {}) for n in range(4)]
+    cases = [TestCase("", Inputs((n, n % 2)), 1.0, {}) for n in range(4)]
     answers = [CallOutcome(1.0 if n % 2 else 2.0 + n, "float") for n in range(4)]
-    finding = judge(questions, answers, RULES, [], argument_names=("length", "temperature"))
+    finding = judge(cases, answers, RULES, [], argument_names=("length", "temperature"))
     assert "2 of 4 cases are right. All failing cases have `temperature=0`." in finding.means
-    finding = judge(questions, answers, RULES, [])
+    finding = judge(cases, answers, RULES, [])
     assert "`0` as argument 2" in finding.means
 
 
 def test_one_failing_case_is_one_and_a_random_number_explains_nothing():
-    questions = [TestCase("", Inputs((0.1 + n / 7, n == 2)), 1.0, {}) for n in range(4)]
+    cases = [TestCase("", Inputs((0.1 + n / 7, n == 2)), 1.0, {}) for n in range(4)]
     answers = [CallOutcome(2.0 if n == 2 else 1.0, "float") for n in range(4)]
-    finding = judge(questions, answers, RULES, [], argument_names=("uniform", "causal"))
+    finding = judge(cases, answers, RULES, [], argument_names=("uniform", "causal"))
     assert "3 of 4 cases are right. The failing case has `causal=True`." in finding.means
-    finding = judge(questions[1:3], answers[1:3], RULES, [], argument_names=("uniform", "causal"))
+    finding = judge(cases[1:3], answers[1:3], RULES, [], argument_names=("uniform", "causal"))
     assert "uniform" not in finding.means
 
 
@@ -87,8 +85,8 @@ def test_an_approximation_of_a_gradient_never_passes(seed):
         return central_differences(lambda z: cross_entropy(z, targets), logits.astype(float))
 
     exercise = lab("learning-to-align").exercises["cross_entropy_backward"]
-    small = [question for question in exercise.test_cases(seed) if question.inputs.args[0].size <= 100]
-    answers = [call_student_function(cross_entropy_backward, question.inputs) for question in small]
+    small = [case for case in exercise.test_cases(seed) if case.inputs.args[0].size <= 100]
+    answers = [call_student_function(cross_entropy_backward, case.inputs) for case in small]
     finding = judge_outcomes(exercise, small, answers)
     assert finding.verdict is Verdict.WRONG
     assert finding.cases_correct.count(True) <= len(small) / 2

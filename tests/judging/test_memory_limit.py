@@ -49,10 +49,10 @@ def exercise():
     return exercise
 
 
-def judge_function(exercise, function, questions=None):
-    questions = questions or exercise.test_cases()
-    answers = [call_student_function(function, question.inputs) for question in questions]
-    return judge(questions, answers, exercise.rules, exercise.misconceptions, exercise.name)
+def judge_function(exercise, function, cases=None):
+    cases = cases or exercise.test_cases()
+    answers = [call_student_function(function, case.inputs) for case in cases]
+    return judge(cases, answers, exercise.rules, exercise.misconceptions, exercise.name)
 
 
 def test_a_right_answer_with_too_much_memory_is_told_just_that(exercise):
@@ -108,13 +108,13 @@ def test_a_key_records_which_mistakes_take_too_much_memory(exercise, tmp_path):
     path.write_bytes(answer_key.encode_key(exercise))
     key = answer_key._read_exercise_key(path, "sums")
     assert key.test_cases[1].inputs.memory == LIMIT
-    assert [question.mistakes["whole-square"].peak_bytes > LIMIT for question in key.test_cases] == [
+    assert [case.mistakes["whole-square"].peak_bytes > LIMIT for case in key.test_cases] == [
         False,
         True,
     ]
     finding = judge(
         key.test_cases,
-        [call_student_function(square_sums, question.inputs) for question in key.test_cases],
+        [call_student_function(square_sums, case.inputs) for case in key.test_cases],
         key.rules,
         key.misconceptions,
         "sums",

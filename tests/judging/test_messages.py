@@ -30,9 +30,9 @@ def judge_source(name, source, **extra_names):
     file = f"<cell of {name} {hash(source)}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     exec(compile(source, file, "exec"), names)
-    questions = exercise.test_cases()
-    answers = [call_student_function(names[name], q.inputs, exercise.rules.call) for q in questions]
-    return judge_outcomes(exercise, questions, answers)
+    cases = exercise.test_cases()
+    answers = [call_student_function(names[name], q.inputs, exercise.rules.call) for q in cases]
+    return judge_outcomes(exercise, cases, answers)
 
 
 # An exercise, a wrong expression, the name of the mistake, and words of the message.
@@ -221,17 +221,17 @@ def make_case(expected, value, mistakes=(), **answer):
 def test_a_mistake_is_named_besides_a_changed_argument():
     misconception = Misconception("half", "You halved it.", "Why?")
     expected, value = np.arange(1.0, 4), np.arange(1.0, 4) / 2
-    question, answer = make_case(expected, value, {"half": CallOutcome(value)}, modified=("x",))
-    finding = judge([question], [answer], RULES, [misconception])
+    case, answer = make_case(expected, value, {"half": CallOutcome(value)}, modified=("x",))
+    finding = judge([case], [answer], RULES, [misconception])
     assert finding.misconception == "half"
     assert (
         finding.means
         == "You halved it. Besides, your function changed its argument `x`, which belongs to the caller."
     )
     in_place = CallOutcome(value, modified=("x",))
-    question, unmodified = make_case(expected, value, {"half": in_place})
-    assert judge([question], [unmodified], RULES, [misconception]).misconception is None
-    unknown = judge([question], [answer], RULES, [])
+    case, unmodified = make_case(expected, value, {"half": in_place})
+    assert judge([case], [unmodified], RULES, [misconception]).misconception is None
+    unknown = judge([case], [answer], RULES, [])
     assert "changed its argument `x`" in unknown.means
 
 
@@ -244,8 +244,8 @@ def test_two_errors_about_other_sizes_are_not_the_same_error():
         ((4, 3), "turned"),
         ((5, 4), "shapes-that-do-not-multiply"),
     ):
-        question, answer = make_case(np.ones(2), None, {"turned": prediction}, error=text.format(*sizes))
-        assert judge([question], [answer], RULES, [misconception]).misconception == name
+        case, answer = make_case(np.ones(2), None, {"turned": prediction}, error=text.format(*sizes))
+        assert judge([case], [answer], RULES, [misconception]).misconception == name
 
 
 def test_every_matrix_of_a_batch_may_be_transposed():
@@ -273,9 +273,9 @@ def choose(logits, temperature, uniform):
     exercise = lab("tiny-transformer").exercises["choose"]
     names = {"np": np}
     exec(source, names)
-    questions = exercise.test_cases()
+    cases = exercise.test_cases()
     finding = judge_outcomes(
-        exercise, questions, [call_student_function(names["choose"], q.inputs) for q in questions]
+        exercise, cases, [call_student_function(names["choose"], q.inputs) for q in cases]
     )
     assert finding.verdict is Verdict.WRONG and finding.misconception is None
 
@@ -285,11 +285,11 @@ def choose(logits, temperature, uniform):
 
 def judge_pairs(expected, value, *pairs):
     """The finding on pairs of expected and returned values, each in a case of its own."""
-    questions, answers = [], []
+    cases, answers = [], []
     for expected_value, returned_value in ((expected, value), *pairs):
-        questions.append(TestCase("", Inputs(), expected_value, {}))
+        cases.append(TestCase("", Inputs(), expected_value, {}))
         answers.append(CallOutcome(returned_value))
-    return judge(questions, answers, RULES, [])
+    return judge(cases, answers, RULES, [])
 
 
 SQUARE = np.arange(1.0, 17).reshape(4, 4) ** 2 % 7 + 1
@@ -361,13 +361,11 @@ def test_a_result_of_another_length_is_compared_with_a_part(transform, text):
 def test_a_mistake_with_another_shape_in_one_case_explains_nothing():
     """With a batch of one, the first sentence alone and all sentences in one heap are the same."""
     single, double = SQUARE.reshape(1, 4, 4), SQUARE.reshape(2, 2, 4)
-    questions = [
-        TestCase("", Inputs(), x, {"first": CallOutcome(x[0])}) for x in (single, 2 * single, double)
-    ]
-    answers = [CallOutcome(q.expected.reshape(-1, 4)) for q in questions]
+    cases = [TestCase("", Inputs(), x, {"first": CallOutcome(x[0])}) for x in (single, 2 * single, double)]
+    answers = [CallOutcome(q.expected.reshape(-1, 4)) for q in cases]
     misconceptions = [Misconception("first", "Only the first sentence.", "")]
-    assert judge(questions[:2], answers[:2], RULES, misconceptions).misconception == "first"
-    assert judge(questions, answers, RULES, misconceptions).misconception is None
+    assert judge(cases[:2], answers[:2], RULES, misconceptions).misconception == "first"
+    assert judge(cases, answers, RULES, misconceptions).misconception is None
 
 
 def test_lost_digits_are_no_numbers_in_other_places():
@@ -388,15 +386,15 @@ def test_a_mistake_that_is_right_in_a_case_does_not_explain_its_failure():
     """Within float32's precision the answer agrees with every mistake that is right in the case."""
     misconception = Misconception("overflows", "You took the exponential of all.", "Why?")
     expected = np.array([0.25, 0.75])
-    questions = [
+    cases = [
         TestCase("", Inputs(), expected * n, {"overflows": CallOutcome(expected * n)}) for n in range(1, 5)
     ]
-    questions.append(TestCase("", Inputs(), expected, {"overflows": CallOutcome(expected * np.nan)}))
-    answers = [CallOutcome((q.expected * (1 + 1e-6)).astype(np.float32)) for q in questions]
-    finding = judge(questions, answers, RULES, [misconception])
+    cases.append(TestCase("", Inputs(), expected, {"overflows": CallOutcome(expected * np.nan)}))
+    answers = [CallOutcome((q.expected * (1 + 1e-6)).astype(np.float32)) for q in cases]
+    finding = judge(cases, answers, RULES, [misconception])
     assert finding.misconception == "lower-precision"
     answers[4] = CallOutcome(expected * 3)
-    assert judge(questions, answers, RULES, [misconception]).misconception is None
+    assert judge(cases, answers, RULES, [misconception]).misconception is None
 
 
 def test_the_right_ones_of_several_values_are_named():
@@ -437,30 +435,30 @@ def test_the_correlation_with_the_expected_numbers_is_described():
 
 
 def test_an_error_in_a_few_cases_is_explained_and_gives_no_name():
-    questions = [TestCase("", Inputs(), np.ones(3) * n, {}) for n in range(1, 6)]
+    cases = [TestCase("", Inputs(), np.ones(3) * n, {}) for n in range(1, 6)]
     answers = [CallOutcome(error="IndexError: index 517 is out of bounds for axis 0 with size 64")]
     answers += [CallOutcome(np.array([1.0, 5.0, -2.0]) * n) for n in range(2, 6)]
-    finding = judge(questions, answers, RULES, [])
+    finding = judge(cases, answers, RULES, [])
     assert "index 517 along axis 0, whose length is 64" in finding.means
     assert finding.misconception is None
 
 
 def test_a_single_number_is_no_evidence_of_a_function():
     """1 in place of 0 is no exponential."""
-    questions = [TestCase("", Inputs((n,)), 0.0, {}) for n in range(4)]
-    assert judge(questions, [CallOutcome(1.0, "float")] * 4, RULES, []).means.find("exponential") == -1
-    questions = [TestCase("", Inputs((n,)), float(n), {}) for n in range(4)]
+    cases = [TestCase("", Inputs((n,)), 0.0, {}) for n in range(4)]
+    assert judge(cases, [CallOutcome(1.0, "float")] * 4, RULES, []).means.find("exponential") == -1
+    cases = [TestCase("", Inputs((n,)), float(n), {}) for n in range(4)]
     assert (
         "exponential"
-        in judge(questions, [CallOutcome(float(np.exp(n)), "float") for n in range(4)], RULES, []).message
+        in judge(cases, [CallOutcome(float(np.exp(n)), "float") for n in range(4)], RULES, []).message
     )
 
 
 def test_differing_numbers_that_are_0_are_described():
     expected = np.arange(1.0, 13.0).reshape(3, 4)
-    questions = [TestCase("", Inputs((k,)), expected * k, {}) for k in (1, 2)]
+    cases = [TestCase("", Inputs((k,)), expected * k, {}) for k in (1, 2)]
     answers = [CallOutcome(expected * k * [1, 0, 1, 0]) for k in (1, 2)]
-    means = judge(questions, answers, RULES, []).means
+    means = judge(cases, answers, RULES, []).means
     assert (
         means
         == "Every second column is right, beginning with the first. All the differing numbers are 0 in your result."
@@ -479,11 +477,11 @@ def test_a_mistake_that_gives_half_of_the_wrong_results_explains_none():
     rng = np.random.default_rng(2)
     expected = [rng.normal(size=(3, 4)) for _ in range(4)]
     misconception = Misconception("cubed", "You cubed it.", "Why?")
-    questions = [TestCase("", Inputs((x,)), x, {"cubed": CallOutcome(x**3)}) for x in expected]
+    cases = [TestCase("", Inputs((x,)), x, {"cubed": CallOutcome(x**3)}) for x in expected]
     answers = [CallOutcome(x**3 if i < 2 else rng.normal(size=x.shape)) for i, x in enumerate(expected)]
-    assert judge(questions, answers, RULES, [misconception]).misconception is None
+    assert judge(cases, answers, RULES, [misconception]).misconception is None
     answers[2] = CallOutcome(expected[2] ** 3)
-    finding = judge(questions, answers, RULES, [misconception])
+    finding = judge(cases, answers, RULES, [misconception])
     assert finding.misconception == "cubed" and finding.is_partial
     assert finding.means.startswith("In 3 of the 4 failing cases")
 
@@ -493,9 +491,9 @@ def test_a_single_number_in_an_array_is_no_array_of_another_shape():
 
 
 def test_known_right_answers_are_not_compared_again():
-    questions = [TestCase("", Inputs(), 1.0, {})] * 2
+    cases = [TestCase("", Inputs(), 1.0, {})] * 2
     assert judge(
-        questions, [CallOutcome(2.0, "float"), CallOutcome(1.0, "float")], RULES, [], "f", 1
+        cases, [CallOutcome(2.0, "float"), CallOutcome(1.0, "float")], RULES, [], "f", 1
     ).cases_correct == (
         True,
         True,

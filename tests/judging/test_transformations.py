@@ -29,7 +29,7 @@ def random_inputs(shapes=SHAPES):
 def judge_answer(answer, reference=right, case_inputs=None, misconceptions=MISCONCEPTIONS):
     if case_inputs is None:
         case_inputs = random_inputs()
-    questions = [
+    cases = [
         TestCase(
             "",
             item,
@@ -39,7 +39,7 @@ def judge_answer(answer, reference=right, case_inputs=None, misconceptions=MISCO
         for item in case_inputs
     ]
     return judge(
-        questions,
+        cases,
         [call_student_function(answer, item) for item in case_inputs],
         RULES,
         misconceptions,

@@ -59,9 +59,9 @@ _cases = {}
 def finding(exercise, function, seed):
     if (exercise.name, seed) not in _cases:
         _cases[exercise.name, seed] = exercise.test_cases(seed)
-    questions = _cases[exercise.name, seed]
-    answers = [call_student_function(function, q.inputs, exercise.rules.call) for q in questions]
-    return judge(questions, answers, exercise.rules, exercise.misconceptions)
+    cases = _cases[exercise.name, seed]
+    answers = [call_student_function(function, q.inputs, exercise.rules.call) for q in cases]
+    return judge(cases, answers, exercise.rules, exercise.misconceptions)
 
 
 def assert_named(exercise, name, function):
@@ -381,11 +381,11 @@ def test_an_unwritten_method_is_said_of_the_class_that_was_asked_for(monkeypatch
     namespace = {"__name__": "__main__"}
     exec(compile(source, "a cell", "exec"), namespace)
     exercise = BY_NAME["Projection"]
-    questions = exercise.test_cases()
+    cases = exercise.test_cases()
     finding = judge_outcomes(
         exercise,
-        questions,
-        call_on_cases(namespace["Projection"], exercise, questions),
+        cases,
+        call_on_cases(namespace["Projection"], exercise, cases),
     )
     assert finding.is_unwritten and finding.observation == NOT_WRITTEN_MESSAGE
 
@@ -479,11 +479,11 @@ def in_float16(self, queries, keys, values, d_k, mask=None):
 def test_a_layer_is_asked_for_more_than_its_output(call, name):
     """For its gradients, for a second call, for its dtype, and for scores of 80."""
     exercise = BY_NAME["DotProductAttention"]
-    questions = exercise.test_cases()
+    cases = exercise.test_cases()
     finding = judge_outcomes(
         exercise,
-        questions,
-        call_on_cases(layer_of(call), exercise, questions),
+        cases,
+        call_on_cases(layer_of(call), exercise, cases),
     )
     assert (finding.verdict, finding.misconception) == (Verdict.WRONG, name)
 
@@ -496,7 +496,7 @@ def test_the_references_gradients_are_numbers():
             q for q in BY_NAME[name].test_cases() if "gradient" in q.inputs.kwargs.get("wanted", "")
         ]
         assert len(gradient_questions) >= 2
-        assert all(np.abs(question.expected).max() > 0.01 for question in gradient_questions)
+        assert all(np.abs(case.expected).max() > 0.01 for case in gradient_questions)
 
 
 @needs_keras

@@ -29,14 +29,14 @@ FRESH = pytest.mark.parametrize(
 
 
 @lru_cache(8)
-def questions(name, seed):
+def draw_cases(name, seed):
     """Kept, so that what each misconception gives for a case is computed once.
 
     Without the corners, which tell no mistakes apart; in the first draw, also without the cases
     that limit the memory.
     """
-    case_questions = EXERCISES[name].test_cases(seed)[: len(EXERCISES[name].test_cases())]
-    return [q for q in case_questions if seed != SEEDS[0] or q.inputs.memory is None]
+    all_cases = EXERCISES[name].test_cases(seed)[: len(EXERCISES[name].test_cases())]
+    return [q for q in all_cases if seed != SEEDS[0] or q.inputs.memory is None]
 
 
 def leaves_out_memory_cases(name, seed):
@@ -45,15 +45,15 @@ def leaves_out_memory_cases(name, seed):
     Some misconceptions give right results that take too much memory. The second draw, CI's, and the
     build's proof have these cases.
     """
-    return len(questions(name, seed)) < len(EXERCISES[name].test_cases())
+    return len(draw_cases(name, seed)) < len(EXERCISES[name].test_cases())
 
 
 def finding(name, answers, seed):
-    return judge_outcomes(EXERCISES[name], questions(name, seed), answers)
+    return judge_outcomes(EXERCISES[name], draw_cases(name, seed), answers)
 
 
 def answers(name, function, seed):
-    return call_on_cases(function, EXERCISES[name], questions(name, seed))
+    return call_on_cases(function, EXERCISES[name], draw_cases(name, seed))
 
 
 @MISCONCEPTION_PARAMETERS
@@ -63,7 +63,7 @@ def test_each_misconception_is_rejected_under_its_own_name(name, seed):
     for misconception in EXERCISES[name].misconceptions:
         result = finding(
             name,
-            [question.mistakes[misconception.name] for question in questions(name, seed)],
+            [case.mistakes[misconception.name] for case in draw_cases(name, seed)],
             seed,
         )
         needs_memory_case = result.verdict is Verdict.PASS and leaves_out_memory_cases(name, seed)
@@ -85,7 +85,7 @@ def test_each_right_variant_passes(name, seed):
 def test_the_reference_passes_and_the_cases_do_not_repeat(name):
     for seed in SEEDS:
         assert finding(name, answers(name, EXERCISES[name].reference, seed), seed).verdict is Verdict.PASS
-    inputs_by_seed = [repr([q.inputs for q in questions(name, seed)]) for seed in SEEDS]
+    inputs_by_seed = [repr([q.inputs for q in draw_cases(name, seed)]) for seed in SEEDS]
     assert len(set(inputs_by_seed)) > len(SEEDS) // 2, (
         "fresh cases must be fresh"
     )  # causal_mask has few to draw from
@@ -118,7 +118,7 @@ def test_an_unexplained_answer_gets_a_property_and_no_name():
 
 def test_the_message_speaks_of_a_case_that_its_explanation_fits():
     """The first failing case is something else; the misconception gives the others."""
-    wrong_answers = [question.mistakes["no-scale"] for question in questions("calculate_weights", None)]
+    wrong_answers = [case.mistakes["no-scale"] for case in draw_cases("calculate_weights", None)]
     first = finding("calculate_weights", wrong_answers, None).case_index
     wrong_answers[first] = CallOutcome(error="ValueError: something else")
     result = finding("calculate_weights", wrong_answers, None)
@@ -217,10 +217,10 @@ def arrays_in_one_piece_only(encoder_states, decoder_state, **layers):
 
 @pytest.mark.parametrize(("name", "edge", "function"), WRONG_AT_AN_EDGE)
 def test_what_is_wrong_at_one_edge_only_is_refused(name, edge, function):
-    case_questions = questions(name, None)
-    result = finding(name, [call_student_function(function, q.inputs) for q in case_questions], None)
+    all_cases = draw_cases(name, None)
+    result = finding(name, [call_student_function(function, q.inputs) for q in all_cases], None)
     assert result.verdict is Verdict.WRONG
-    assert {q.edge for q, right in zip(case_questions, result.cases_correct, strict=True) if not right} == {
+    assert {q.edge for q, right in zip(all_cases, result.cases_correct, strict=True) if not right} == {
         edge,
     }
 

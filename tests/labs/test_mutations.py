@@ -173,7 +173,7 @@ def answer_source(exercise):
 
 
 @lru_cache(2)  # one exercise's, which all its mutants are asked
-def questions(exercise, seed):
+def draw_cases(exercise, seed):
     # Without those that ask for little memory: what gives other numbers there gives them with
     # fewer, too.
     return [q for q in exercise.test_cases(seed) if q.inputs.memory is None]
@@ -183,12 +183,12 @@ def survives(exercise, source):
     namespace = dict(vars(exercise.lab.reference))
     exec(compile(source, "mutant", "exec"), namespace)
     for seed in (None, 1):
-        case_questions, answers = questions(exercise, seed), []
-        for question in case_questions:
-            answers.append(call_student_function(namespace[exercise.name], question.inputs))
-            if compare_outcome(question.expected, answers[-1], exercise.rules, question.inputs):
+        all_cases, answers = draw_cases(exercise, seed), []
+        for case in all_cases:
+            answers.append(call_student_function(namespace[exercise.name], case.inputs))
+            if compare_outcome(case.expected, answers[-1], exercise.rules, case.inputs):
                 return False  # what is said of it is nothing to this
-        if judge(case_questions, answers, exercise.rules, ()).verdict is not Verdict.PASS:
+        if judge(all_cases, answers, exercise.rules, ()).verdict is not Verdict.PASS:
             return False
     return True
 

@@ -40,20 +40,16 @@ def functions(source, name):
 
 
 def find_answered_exercises(function, exercises):
-    """The exercises that a function answers: all questions of one that it can be asked by its first line."""
+    """The exercises that a function answers: all cases of one whose arguments fit it."""
     for exercise in exercises:
-        exercise_questions = [
-            q for q in exercise.test_cases() if not find_argument_mismatch(function, q.inputs)
-        ]
-        if len(exercise_questions) > 2 and all(
-            _right(function, question, exercise.rules) for question in exercise_questions
-        ):
+        exercise_cases = [q for q in exercise.test_cases() if not find_argument_mismatch(function, q.inputs)]
+        if len(exercise_cases) > 2 and all(_right(function, case, exercise.rules) for case in exercise_cases):
             yield exercise.name
 
 
-def _right(function, question, rules):
-    answer = call_student_function(function, question.inputs, rules.call)
-    return compare_outcome(question.expected, answer, rules, question.inputs) is None
+def _right(function, case, rules):
+    answer = call_student_function(function, case.inputs, rules.call)
+    return compare_outcome(case.expected, answer, rules, case.inputs) is None
 
 
 @pytest.fixture(autouse=True)

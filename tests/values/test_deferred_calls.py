@@ -38,8 +38,8 @@ def message_for(reference, answer, arguments):
     data = pack_outcome(call_student_function(answer, sent_arguments), arrays)
     header, arrays = decode(encode({"answer": data}, arrays))
     result_answer = unpack_outcome(header["answer"], SingleUseArrays(arrays))
-    question = TestCase("", arguments, expected.value, {})
-    finding = judge([question], [result_answer], ComparisonRules(), [], "answer")
+    case = TestCase("", arguments, expected.value, {})
+    finding = judge([case], [result_answer], ComparisonRules(), [], "answer")
     return finding.observation or None
 
 
@@ -158,8 +158,8 @@ def test_a_query_may_be_expected_to_raise():
 @pytest.mark.parametrize("kind", ["tuple", "list", "generator", "NoneType"])
 def test_a_forged_answer_is_wrong_and_does_not_stop_the_judge(value, error, kind):
     arguments = map_inputs(inputs(1).query(result(1), result(2)), convert_argument)
-    question = TestCase("", arguments, (1, 2.5), {})
-    finding = judge([question], [CallOutcome(value, kind, error)], ComparisonRules(), [], "f")
+    case = TestCase("", arguments, (1, 2.5), {})
+    finding = judge([case], [CallOutcome(value, kind, error)], ComparisonRules(), [], "f")
     assert finding.cases_correct == (False,)
 
 
@@ -234,9 +234,9 @@ def test_a_mistake_that_raises_the_expected_error_is_recognised_by_its_results()
     exercise = lab.exercises["answer"]
     exercise.case("below", raises=ValueError)(lambda rng: inputs(-1.0))
     exercise.misconception(means="You took it twice.", nudge="Half?")(double)
-    questions = exercise.test_cases()
-    answers = call_on_cases(lambda x: double(x, "not below zero"), exercise, questions)
-    assert judge_outcomes(exercise, questions, answers).misconception == "double"
+    cases = exercise.test_cases()
+    answers = call_on_cases(lambda x: double(x, "not below zero"), exercise, cases)
+    assert judge_outcomes(exercise, cases, answers).misconception == "double"
 
 
 # A course

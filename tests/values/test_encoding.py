@@ -323,10 +323,10 @@ def key_of(tmp_path, wrong, rules="", result="", body=""):
 def test_a_key_holds_results_of_every_kind(kind, tmp_path):
     result, wrong = RESULTS[kind]
     exercise, key = key_of(tmp_path, wrong, result=result)
-    for question, key_question in zip(exercise.test_cases(), key.test_cases, strict=True):
-        assert identical(key_question.expected, question.expected)
-        assert identical(key_question.inputs.args, question.inputs.args)
-        mistake, key_mistake = question.mistakes["wrong"], key_question.mistakes["wrong"]
+    for test_case, key_case in zip(exercise.test_cases(), key.test_cases, strict=True):
+        assert identical(key_case.expected, test_case.expected)
+        assert identical(key_case.inputs.args, test_case.inputs.args)
+        mistake, key_mistake = test_case.mistakes["wrong"], key_case.mistakes["wrong"]
         assert identical(key_mistake.value, mistake.value)
         assert (key_mistake.type, key_mistake.error, key_mistake.modified) == (
             mistake.type,
@@ -338,20 +338,20 @@ def test_a_key_holds_results_of_every_kind(kind, tmp_path):
 def test_a_key_holds_what_is_printed_and_what_a_mistake_prints(tmp_path):
     rules, body = ', returns="printed"', "print(len(numbers))"
     exercise, key = key_of(tmp_path, "print('no')", rules=rules, body=body)
-    for questions in (key.test_cases, exercise.test_cases()):
-        assert [question.expected for question in questions] == ["3\n", "5\n"]
+    for drawn_cases in (key.test_cases, exercise.test_cases()):
+        assert [test_case.expected for test_case in drawn_cases] == ["3\n", "5\n"]
     assert [q.mistakes["wrong"].printed for q in key.test_cases] == ["no\n", "no\n"]
 
 
 def test_answer_keys_and_the_sandbox_protocol_share_one_encoding(tmp_path):
-    """A key is one compressed frame; its questions are packed like those of the sandbox."""
+    """A key is one compressed frame; its test cases are packed like those of the sandbox."""
     exercise, _ = key_of(tmp_path, "return 0", result="(float(numbers.sum()), numbers)")
     header, arrays = decode(zlib.decompress(answer_key.encode_key(exercise)))
-    for case, question in zip(header["cases"], exercise.test_cases(), strict=True):
+    for case, test_case in zip(header["cases"], exercise.test_cases(), strict=True):
         new_arrays = []
-        assert set(case["inputs"]) == set(pack_inputs(question.inputs, new_arrays))
-        assert identical(unpack_inputs(case["inputs"], arrays).args, question.inputs.args)
-        assert identical(unpack_value(case["expected"], arrays), question.expected)
+        assert set(case["inputs"]) == set(pack_inputs(test_case.inputs, new_arrays))
+        assert identical(unpack_inputs(case["inputs"], arrays).args, test_case.inputs.args)
+        assert identical(unpack_value(case["expected"], arrays), test_case.expected)
 
 
 @pytest.mark.parametrize(

@@ -257,10 +257,8 @@ def test_a_build_accepts_the_exercise_and_a_check_describes_its_inputs(curves):
     exercise = lab.exercises["root"]
     assert find_lab_weaknesses(lab) == []
     assert {label for label, *_ in exercise.draw(1)} > {"f = cubic", "f = polynomial(-1.0, 1.0)"}
-    questions = exercise.test_cases()
-    finding = judge_outcomes(
-        exercise, questions, call_on_cases(lambda f, low, high: 0.0, exercise, questions)
-    )
+    cases = exercise.test_cases()
+    finding = judge_outcomes(exercise, cases, call_on_cases(lambda f, low, high: 0.0, exercise, cases))
     assert finding.verdict is Verdict.WRONG
     assert describe_inputs(finding.shown_case.inputs).startswith("f=cubic, low=")
 

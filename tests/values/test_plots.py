@@ -35,8 +35,8 @@ def message_for(reference, answer, *args):
     data = pack_outcome(call_student_function(answer, inputs(*args), "figure"), arrays)
     header, arrays = decode(encode({"answer": data}, arrays))
     result = unpack_outcome(header["answer"], SingleUseArrays(arrays))
-    question = TestCase("", inputs(*args), expected.value, {})
-    return judge([question], [result], FIGURE_RULES, [], "draw").observation or None
+    case = TestCase("", inputs(*args), expected.value, {})
+    return judge([case], [result], FIGURE_RULES, [], "draw").observation or None
 
 
 def draw_lines(x, module=plt):
@@ -203,8 +203,8 @@ def test_invalid_figure_data_are_refused(parts):
 def test_a_forged_figure_is_wrong_and_does_not_stop_the_judge(value):
     expected = call_student_function(draw_lines, inputs(X), "figure").value
     answer = CallOutcome(value, "Drawing")
-    question = TestCase("", inputs(X), expected, {})
-    finding = judge([question], [answer], FIGURE_RULES, [], "draw")
+    case = TestCase("", inputs(X), expected, {})
+    finding = judge([case], [answer], FIGURE_RULES, [], "draw")
     assert finding.cases_correct == (False,)
 
 

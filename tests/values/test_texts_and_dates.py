@@ -44,8 +44,8 @@ def message_for(argument, answer):
     data = pack_outcome(call_student_function(answer, sent_arguments), arrays)
     header, arrays = decode(encode({"answer": data}, arrays))
     result = unpack_outcome(header["answer"], SingleUseArrays(arrays))
-    question = TestCase("", arguments, expected, {})
-    return judge([question], [result], ComparisonRules(), [], "f").observation or None
+    case = TestCase("", arguments, expected, {})
+    return judge([case], [result], ComparisonRules(), [], "f").observation or None
 
 
 @pytest.mark.parametrize(("argument", "answer", "sentence"), [
