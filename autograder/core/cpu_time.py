@@ -1,8 +1,9 @@
 """Measure the time that a student's code takes against its limit, mainly as CPU time.
 
 On a busy machine, the same code takes longer by the clock, but about the same CPU time. So limits
-are given in CPU time. Code that only waits takes no CPU time. So there is also a limit of
-wall-clock time, which is much longer.
+are given in CPU time. Code that only waits takes no CPU time. So the seconds count as well in
+which all of its processes sleep, where the system tells this. Where it does not, a limit of
+wall-clock time remains, which is much longer.
 """
 
 from collections.abc import Callable
@@ -28,11 +29,18 @@ class Stopwatch:
     ----------
     read_cpu_seconds : callable
         Returns the CPU time used so far in seconds; by default that of this process.
+    read_sleep_seconds : callable, optional
+        Returns the seconds so far in which the measured code slept, and did not only wait for a
+        busy processor.
     """
 
-    def __init__(self, read_cpu_seconds: Callable[[], float] = process_time) -> None:
-        self._cpu = read_cpu_seconds
-        self._start_cpu = read_cpu_seconds()
+    def __init__(
+        self,
+        read_cpu_seconds: Callable[[], float] = process_time,
+        read_sleep_seconds: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        self._cpu, self._sleep = read_cpu_seconds, read_sleep_seconds
+        self._start_cpu, self._start_sleep = read_cpu_seconds(), read_sleep_seconds()
         self._start_wall = monotonic()
         self._progress_seconds = 0.0
 
@@ -40,13 +48,19 @@ class Stopwatch:
         """Return the CPU time in seconds since the stopwatch was created."""
         return max(0.0, self._cpu() - self._start_cpu)
 
-    def charged_seconds(self) -> float:
-        """Return the seconds that count against a limit: CPU time, or a share of the waiting.
+    def sleep_seconds(self) -> float:
+        """Return the seconds since the stopwatch was created in which the code slept."""
+        return max(0.0, self._sleep() - self._start_sleep)
 
-        This is the CPU time or, for code that waits, a fraction of the wall-clock time.
+    def charged_seconds(self) -> float:
+        """Return the seconds that count against a limit.
+
+        This is the largest of three: the CPU time, the time asleep, and a fraction of the
+        wall-clock time.
         """
         wall_seconds = monotonic() - self._start_wall
-        return max(self.cpu_seconds(), wall_seconds / WALL_SECONDS_PER_CPU_SECOND)
+        charged_wall_seconds = wall_seconds / WALL_SECONDS_PER_CPU_SECOND
+        return max(self.cpu_seconds(), self.sleep_seconds(), charged_wall_seconds)
 
     def mark_progress(self) -> None:
         """Record that a part of the work, such as one call of the function, is finished.

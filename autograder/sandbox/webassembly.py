@@ -128,7 +128,7 @@ class WebAssembly(Sandbox):
             with _use_thread_stack_size(THREAD_STACK_BYTES):
                 self._thread = ThreadPoolExecutor(1, thread_name_prefix="guest")
                 self._thread.submit(int).result()  # start the thread now, with this stack size
-            self._wake = threading.Event()
+            self._wake, self.sleep_clock = threading.Event(), _SleepClock()
             with ExitStack() as resources:
                 self._read_only_files = self._collect_guest_files(resources)
                 with _GUEST_LOCK:
@@ -181,11 +181,16 @@ class WebAssembly(Sandbox):
             {**environment, "PYTHONTZPATH": "", **self._env},
             scratch=self.limits.scratch_bytes,
             descriptors=self.limits.open_files,
-            sleep=self._wake.wait,
+            sleep=self._sleep,
             random=random,
         )
         max_output = driver.MAX_ANSWERS_BYTES + 4 * self.limits.output_bytes + (1 << 20)
         return GuestInstance(wasi, memory, max_output)
+
+    def _sleep(self, seconds: float) -> None:
+        """Let the guest sleep, and count the time."""
+        with self.sleep_clock.measure(seconds):
+            self._wake.wait(seconds)
 
     def _run_plan(
         self,
@@ -283,12 +288,42 @@ class WebAssembly(Sandbox):
         return files
 
 
+class _SleepClock:
+    """Clock that counts the seconds in which guests sleep.
+
+    One thread runs the guests and another reads the clock.
+    """
+
+    def __init__(self) -> None:
+        # Seconds of the pauses that are over, and start and length of the one under way, if any.
+        # They are one value, so that the reading thread never sees half of a change.
+        self._state: tuple[float, tuple[float, float] | None] = (0.0, None)
+
+    @contextmanager
+    def measure(self, seconds: float) -> Iterator[None]:
+        """Count the duration of the block as a pause of at most so many seconds."""
+        self._state = (self.read(), (time.monotonic(), seconds))
+        try:
+            yield
+        finally:
+            self._state = (self.read(), None)
+
+    def read(self) -> float:
+        """Return the seconds of all pauses so far."""
+        finished_seconds, pause = self._state
+        if pause is None:
+            return finished_seconds
+        # On a busy machine a pause lasts longer than the guest asked for.
+        return finished_seconds + min(time.monotonic() - pause[0], pause[1])
+
+
 class _WasmDriver(driver.SubmissionDriver):
     """Driver that runs a submission's cells in WebAssembly, and limits time and memory."""
 
     def __init__(self, sandbox: WebAssembly, limits: RunLimits, seconds: float) -> None:
+        self._sandbox = sandbox
         super().__init__(limits, seconds)
-        self._sandbox, self._instance = sandbox, sandbox.start_instance()
+        self._instance = sandbox.start_instance()
         # Copy of the submission's memory from before the current exercise's function was called.
         self._image: MemoryImage | None = None
         self._output, self._death = encoding.ByteReader(b""), ""
@@ -307,6 +342,9 @@ class _WasmDriver(driver.SubmissionDriver):
 
     def _submission_cpu_seconds(self) -> float:
         return time.process_time()  # the guest uses nearly all of this process's CPU time
+
+    def _submission_sleep_seconds(self) -> float:
+        return self._sandbox.sleep_clock.read()
 
     def measure_usage(self) -> None:
         """Do nothing: `_submission_cpu_seconds` needs no earlier measurement here."""

@@ -1031,6 +1031,43 @@ def test_a_cell_that_hangs_is_stopped(sandbox, code):
     assert run.status == "timeout" and error_of(run)
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import time\ntime.sleep(100)",
+        "import threading\nlock = threading.Lock(); lock.acquire(); lock.acquire()",
+        "import os, time\nif os.fork() == 0: time.sleep(100)\nos.wait()",
+        "import threading\nthreading.Event().wait()",
+    ],
+)
+def test_a_cell_that_waits_costs_its_limit_once(sandbox, code):
+    """It does not cost six times the limit, which holds for code that waits for a processor."""
+    run = attack(sandbox, code, cell_seconds=0.5)
+    assert "waited for more than 0.5 s" in run.reason, run
+
+
+def test_a_process_is_asleep_only_if_none_of_its_threads_computes():
+    """A thread that waits for a busy processor counts as one that computes."""
+    idle = "import time; print(flush=True); time.sleep(100)"
+    busy = """
+import threading
+def compute():
+    while True: pass
+threading.Thread(target=compute, daemon=True).start()
+print(flush=True)
+threading.Event().wait()
+"""
+    for code, is_asleep in ((idle, True), (busy, False)):
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+            process.stdout.readline()
+            states = []
+            while states[-20:] != [is_asleep] * 20 and len(states) < 1000:
+                time.sleep(0.005)
+                states.append(linux.is_asleep(process.pid))
+            process.kill()
+        assert states[-20:] == [is_asleep] * 20, code
+
+
 # Uses up some tenths of a second of CPU time.
 BURN = """
 import os, time

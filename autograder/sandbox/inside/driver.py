@@ -150,12 +150,16 @@ class SubmissionDriver(ABC):
     def __init__(self, limits: RunLimits, seconds: float) -> None:
         self.limits, self._seconds = limits, seconds
         self._slow_functions: set[str] = set()  # those that took too long in this run
-        self.total_watch = Stopwatch(self._submission_cpu_seconds)
+        self.total_watch = self._start_stopwatch()
         self.start_time_limit(seconds, 0)
 
     @abstractmethod
     def _submission_cpu_seconds(self) -> float:
         """Return the submission's CPU time in seconds, as of the last `measure_usage`."""
+
+    @abstractmethod
+    def _submission_sleep_seconds(self) -> float:
+        """Return the seconds in which the submission slept, as of the last `measure_usage`."""
 
     @abstractmethod
     def measure_usage(self) -> None:
@@ -206,6 +210,9 @@ class SubmissionDriver(ABC):
 
     # The methods below enforce the time limits.
 
+    def _start_stopwatch(self) -> Stopwatch:
+        return Stopwatch(self._submission_cpu_seconds, self._submission_sleep_seconds)
+
     def start_time_limit(self, seconds: float, stop_requests: int, is_test_call: bool = False) -> None:
         """Start to measure the time of a cell, or of all calls that test one exercise.
 
@@ -221,7 +228,7 @@ class SubmissionDriver(ABC):
         """
         # Start two stopwatches: one for the whole cell, one for the time until it is asked to stop.
         # After each request to stop, a new stopwatch replaces the second.
-        self.part_watch = self._interval_watch = Stopwatch(self._submission_cpu_seconds)
+        self.part_watch = self._interval_watch = self._start_stopwatch()
         self._interval_seconds, self._stop_requests = seconds, stop_requests
         self._is_test_call = is_test_call
         self.stop_requested = False
@@ -238,7 +245,7 @@ class SubmissionDriver(ABC):
         if not self._stop_requests:
             raise SubmissionStopped(CellOutcome.TIMEOUT, self.describe_timeout(finished=False))
         self._stop_requests, self.stop_requested = self._stop_requests - 1, True
-        self._interval_watch = Stopwatch(self._submission_cpu_seconds)
+        self._interval_watch = self._start_stopwatch()
         self._interval_seconds = GRACE_SECONDS
         if self._is_test_call:
             self.end_answer_process()
@@ -261,8 +268,10 @@ class SubmissionDriver(ABC):
             )
         if cpu_seconds > limits.cell_seconds:
             return f"This cell ran for more than {limits.cell_seconds:g} s."
+        if self.part_watch.sleep_seconds() > limits.cell_seconds:
+            return f"This cell waited for more than {limits.cell_seconds:g} s, as in `time.sleep`."
         wall_seconds = WALL_SECONDS_PER_CPU_SECOND * limits.cell_seconds
-        return f"This cell did not end in {wall_seconds:g} s, and hardly did anything in them."
+        return f"This cell did not end in {wall_seconds:g} s, although it hardly computed anything."
 
     # The methods below run the cells.
 

@@ -18,6 +18,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autograder.sandbox.inside import SANDBOX_HOME
@@ -399,6 +400,20 @@ def use_huge_pages() -> None:
         if start < end:
             with suppress(OSError):
                 _call_libc("madvise", start, end - start, _MADV_COLLAPSE)
+
+
+def is_asleep(pid: int) -> bool:
+    """Return True if no thread of this process computes, waits for a processor or reads a disk.
+
+    The process sleeps, waits for a lock, a pipe or another process, is stopped, or has ended.
+    """
+    for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
+        with suppress(OSError):
+            # The state follows the program's name, which is in parentheses and may hold some.
+            state = stat.read_text("utf-8", "replace").rpartition(")")[2].split()[0]
+            if state in "RD":
+                return False
+    return True
 
 
 def measure_address_space() -> int:

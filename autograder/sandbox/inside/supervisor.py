@@ -137,6 +137,8 @@ class Supervisor(SubmissionDriver):
         self._memory_monitor: memory_usage.MemoryMonitor | None = None
         self._next_check = 0.0  # time of the next check, by `monotonic`
         self._cpu_seconds = 0.0  # the submission's CPU time at the last check
+        self._sleep_seconds = 0.0  # time in which all of its processes slept, up to that check
+        self._last_measurement = monotonic()
         self._usage: dict[psutil.Process, ProcessUsage] = {}
 
     def run(self) -> None:
@@ -196,13 +198,29 @@ class Supervisor(SubmissionDriver):
     def _submission_cpu_seconds(self) -> float:
         return self._cpu_seconds
 
+    def _submission_sleep_seconds(self) -> float:
+        return self._sleep_seconds
+
     def measure_usage(self) -> None:
         """Measure how much CPU time and memory all processes of the submission use."""
         self._usage = measure_process_tree(self._child)
         # The CPU time of an ended process is missing in the sum if its parent process did not wait
         # for it. Then keep the sum that was measured earlier, which is larger.
         cpu_seconds = sum(usage.cpu for usage in self._usage.values())
+        # If this process had to wait for a processor itself, it does not know what the submission
+        # did meanwhile. So a measurement counts for no more than two intervals.
+        now = monotonic()
+        elapsed = min(now - self._last_measurement, 2 * CHECK_INTERVAL_SECONDS)
+        self._last_measurement = now
+        if cpu_seconds <= self._cpu_seconds and self._is_asleep():
+            self._sleep_seconds += elapsed
         self._cpu_seconds = max(self._cpu_seconds, cpu_seconds)
+
+    def _is_asleep(self) -> bool:
+        """Return True if all processes of the submission sleep; False except on Linux."""
+        if not self._usage:
+            return False
+        return all(linux.is_asleep(process.pid) for process in self._usage)
 
     def interrupt_cell(self) -> None:
         """Interrupt the running cell by SIGINT."""
