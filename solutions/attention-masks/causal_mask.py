@@ -33,6 +33,12 @@ def longer_sentence(rng):
     return inputs(int(rng.integers(9, 13)))
 
 
+@causal_mask.case("a paragraph")
+def paragraph(rng):
+    # Larger than every mask in the notebook, so that no slice of a mask of one size passes.
+    return inputs(int(rng.integers(64, 80)))
+
+
 # Mistakes.
 
 

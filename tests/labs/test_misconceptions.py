@@ -183,9 +183,10 @@ def drops_an_axis_of_one(queries, keys, values):
 
 
 @wrong_at("causal_mask", ("size", 60))
-def sixteen_positions(size):
+def wrong_in_the_last_row_of_sixty(size):
     mask = reference("causal_mask")(size)
-    mask[16:] = True
+    if size == 60:
+        mask[-1, -1] = False
     return mask
 
 
@@ -213,6 +214,15 @@ def forgets_after_fifty(q, k, v, scale=True):
 def arrays_in_one_piece_only(encoder_states, decoder_state, **layers):
     right = reference("attention")(encoder_states, decoder_state, **layers)
     return right if encoder_states.flags.forc else right + 1
+
+
+def test_a_slice_of_the_largest_mask_of_an_edge_case_is_refused():
+    largest_mask = reference("causal_mask")(60)
+    wrong = [
+        call_student_function(lambda size: largest_mask[:size, :size], q.inputs)
+        for q in draw_cases("causal_mask", None)
+    ]
+    assert finding("causal_mask", wrong, None).verdict is Verdict.WRONG
 
 
 @pytest.mark.parametrize(("name", "edge", "function"), WRONG_AT_AN_EDGE)
