@@ -787,7 +787,7 @@ def _explain_missing_answers(
 def _describe_passed_cases(visible: int, hidden: int) -> str:
     total = visible + hidden
     if visible and hidden:
-        return f"Right in all {total} cases: {visible} that you can see, {hidden} hidden."
+        return f"Right in all {total} cases: {visible} from the notebook's check, {hidden} hidden."
     return f"Right in all {total} cases." if total > 1 else "Right."
 
 

@@ -134,9 +134,9 @@ def _parse_json_and_note_encoding(data: bytes) -> tuple[dict, list[str]]:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UnreadableNotebook(
-            f"The file is not a notebook: it is not whole, valid JSON "
-            f"({_describe_json_error(error)}). "
-            "Download the notebook again and submit that file."
+            f"The file is damaged or not a notebook: it is not whole, valid JSON "
+            f"({_describe_json_error(error)}). Open your notebook in Jupyter, save it, "
+            "download it with File > Download, and submit that file."
         ) from None
     if not isinstance(content, dict) or not ({"cells", "worksheets"} & set(content)):
         raise UnreadableNotebook("The file is JSON, but not a notebook: it has no cells.")

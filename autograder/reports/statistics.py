@@ -36,8 +36,8 @@ MAX_MESSAGE_CHARACTERS = 320
 VERDICT_ADVICE = {
     Verdict.FAULT: ("The grader failed", "No mark was given. Run autograder grade again."),
     Verdict.MISSING: (
-        "Nothing to mark",
-        "The function is not there, or the notebook could not be read; ask for it again.",
+        "Could not be graded",
+        "The function is not there, or the file could not be read. Ask for a file again that could not.",
     ),
     Verdict.CRASH: (
         "The process died",
@@ -347,15 +347,19 @@ def count_misconceptions(
 def _describe_misconception(row: Result, labs: Mapping[str, Lab]) -> str:
     """Return the sentence that explains to the instructor which misconception was found.
 
-    If the lab no longer defines the misconception, its name is returned, with spaces for hyphens.
+    Two misconceptions in one answer have one sentence each. If the lab no longer defines the
+    misconception, its name is returned, with spaces for hyphens.
     """
-    name = row.misconception or ""
+    sentences = {name: means for name, (means, _) in MISTAKES.items()}
     lab = labs.get(row.lab)
     if lab and row.exercise in lab.exercises:
         for misconception in lab.exercises[row.exercise].misconceptions:
-            if misconception.name == name and misconception.means:
-                return misconception.means
-    return MISTAKES.get(name, (name.replace("-", " "), ""))[0]
+            if misconception.means:
+                sentences[misconception.name] = misconception.means
+    name = row.misconception or ""
+    if name in sentences:
+        return sentences[name]
+    return " ".join(sentences.get(part, part.replace("-", " ")) for part in name.split(" + "))
 
 
 def group_exercises(
@@ -407,7 +411,7 @@ def find_students_in_need(
         elif missing_labs:
             reasons.append(f"Has not submitted {join_words(missing_labs)}.")
         if percent is not None and percent < LOW_PERCENT:
-            reasons.append(f"Has {percent:.0f} % of the points so far.")
+            reasons.append(f"Has {percent:.0f} % of the points graded so far.")
         for mark in by_student.get(student, []):
             if mark.results and all(row.verdict is Verdict.MISSING for row in mark.results):
                 reasons.append(f"The file for {mark.lab} could not be read.")

@@ -171,7 +171,7 @@ def exponential_of_the_sum(x, axis=0):
     "down axis 0.",
     nudge="What shape should come out when x has shape (2, 3)? Which argument of `np.sum` spares you the transpose?",
 )
-def turned_for_axis_1_and_left_turned(x, axis=0):
+def transposed_for_axis_1_and_not_back(x, axis=0):
     return shares(np.exp(x.T if axis == 1 else x), 0)
 
 
@@ -179,7 +179,7 @@ def turned_for_axis_1_and_left_turned(x, axis=0):
     means="For an axis other than 0 you transposed the array and did not transpose it back.",
     nudge="What shape should come out when x has shape (2, 3)? Which argument of `np.sum` spares you the transpose?",
 )
-def turned_and_left_turned(x, axis=0):
+def transposed_and_not_back(x, axis=0):
     return shares(np.exp(x.T if axis else x), 0)
 
 

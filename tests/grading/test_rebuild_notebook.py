@@ -188,7 +188,7 @@ def test_rebuilding_again_changes_nothing(release, submission):
     ("content", "sentence"),
     [
         (b"", "The file is empty. Save the notebook and submit it again."),
-        (b"{", "The file is not a notebook: it is not whole, valid JSON"),
+        (b"{", "The file is damaged or not a notebook: it is not whole, valid JSON"),
         (b"[" * 100_000, "nested too deeply"),
         (b"[]", "it has no cells"),
         (b'{"cells": []}', "The notebook has no cells."),

@@ -132,7 +132,7 @@ def test_no_number_of_a_hidden_case_is_in_any_message_page_or_table(graded_class
 
 
 def test_only_existing_kinds_of_cases_are_counted():
-    assert _describe_passed_cases(3, 4) == "Right in all 7 cases: 3 that you can see, 4 hidden."
+    assert _describe_passed_cases(3, 4) == "Right in all 7 cases: 3 from the notebook's check, 4 hidden."
     assert (_describe_passed_cases(3, 0), _describe_passed_cases(0, 1)) == ("Right in all 3 cases.", "Right.")
     finding = _reword_without_hidden_inputs(Finding(Verdict.WRONG, "", (False,)), has_visible_cases=False)
     assert finding.observation.startswith("In a hidden case (“") and "you can see" not in finding.observation

@@ -119,6 +119,12 @@ def test_a_misconception_that_the_lab_no_longer_defines_keeps_its_name():
     )
 
 
+def test_two_misconceptions_in_one_answer_have_a_sentence_each():
+    both = row("a", "softmax", Verdict.WRONG, "returns-a-list + once-known")
+    means = statistics.count_misconceptions([submission("a", [both])], {LAB: lab(LAB)})[0].means
+    assert means == MISTAKES["returns-a-list"][0] + " once known"
+
+
 def test_one_mistake_in_several_labs_is_counted_once_for_each_student():
     def wrong_submission(student, lab_name, exercise):
         rows = (replace(row(student, exercise, Verdict.WRONG, "transposed"), lab=lab_name),)
@@ -154,8 +160,8 @@ def test_students_who_need_attention():
     assert [need.student for need in needs] == ["eve", "di", "bo", "cy"]
     assert {need.student: need.reasons for need in needs} == {
         "eve": ("Has submitted nothing at all.",),
-        "di": ("Has 0 % of the points so far.", f"The file for {LAB} could not be read."),
-        "bo": ("Has 25 % of the points so far.",),
+        "di": ("Has 0 % of the points graded so far.", f"The file for {LAB} could not be read."),
+        "bo": ("Has 25 % of the points graded so far.",),
         "cy": (f"Has submitted {LAB} 4 times.",),
     }
     needs_in_two_labs = statistics.find_students_in_need(

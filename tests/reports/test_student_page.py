@@ -70,7 +70,7 @@ def test_one_screen_says_who_what_when_and_how_it_went(classroom, prepared, work
     assert "Queries, keys and values Ada Lovelace (ada)" in text
     assert "Submitted on Sat 3 January 2026, 13:00 CET." in text
     assert "8 of 10 points so far" in text
-    assert "One answer still awaits manual grading, and counts for nothing yet" in text
+    assert "One answer still awaits manual grading, and is not included in these points" in text
     assert "softmax not right yet 0 of 2" in text and "attention_qkv right 3 of 3" in text
     assert "explain-flat awaiting manual grading – of 3" in text and "0 of 3" not in text
     plain = page.replace("<code>", "`").replace("</code>", "`")
