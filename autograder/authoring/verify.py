@@ -335,10 +335,7 @@ def judge_outcomes(
     test_cases: Sequence[TestCase],
     outcomes: Sequence[CallOutcome],
 ) -> Finding:
-    """Judge whether a function's results are right and which misconception they show, if any.
-
-    It tells whether they are right and which misconception, if any, they show.
-    """
+    """Judge whether a function's results are right and which misconception they show, if any."""
     return judge(
         test_cases,
         outcomes,

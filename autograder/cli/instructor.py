@@ -85,7 +85,7 @@ def collect(classroom: "Classroom", paths: Sequence[Path], **options: Any) -> No
 @main.command()
 @classroom_options
 def merge(classroom: "Classroom") -> None:
-    """Merge the folders of each student who has several, as roster.csv says, with all marks.
+    """Merge the folders that belong to one student according to roster.csv, with all marks.
 
     Of two submissions for a lab the newer one counts; the other is kept as an earlier attempt.
 

@@ -29,10 +29,11 @@ from autograder.intake.upload_limits import FileRefused
 
 
 def find_split_students(classroom: Classroom) -> dict[str, list[str]]:
-    """Return the folders of each student who has several, by the folder that is kept.
+    """Return the folders of students who have several: a list for each folder that is kept.
 
-    The roster says which folders are one student's. Kept is the one with the roster's name for it,
-    else the first in the alphabet.
+    The list has the student's other folders, which are to be merged into it. The roster says which
+    folders belong to one student. The one with the roster's name is kept, else the first in the
+    alphabet.
     """
     folders = defaultdict(list)
     for folder, person in read_class_list(classroom).people.items():

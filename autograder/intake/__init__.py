@@ -11,7 +11,7 @@ platform_metadata  read the lists and receipts that platforms add to a download
 ownership          decide which account of a platform each file belongs to
 roster             read the class list, roster.csv
 student_matching   match the accounts of a platform to students
-find               make an attempt (one submitted notebook) of each file
+finder             make an attempt (one submitted notebook) of each file
 store              file the attempts in the classroom
 student_folders    match the folders that are in submitted/ already to the people of the roster
 merge_folders      merge the folders of a student who has several

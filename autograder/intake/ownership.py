@@ -802,7 +802,7 @@ def holds_several_students(paths: list[list[str]], labs: Sequence[str]) -> bool:
 
 
 def _are_close(receipt_time: datetime, name_time: str) -> bool:
-    """Return True if the times of a receipt and of a file's name are at most a minute apart."""
+    """Return True if a receipt's time and the time in a file's name differ by a minute at most."""
     try:
         time = datetime.strptime(name_time, BLACKBOARD_TIME_FORMAT)
     except ValueError:

@@ -601,7 +601,7 @@ class _SubmissionWriter:
         return self._folders.path_without_links("collected", self._student) / f"{self._lab}.uploads"
 
     def _record_upload(self, earlier_path: Path, origin: Origin) -> None:
-        """Record from which upload an earlier attempt came."""
+        """Write down from which upload an earlier attempt came."""
         uploads = read_json(self._uploads_path) | {earlier_path.name: origin.original}
         uploads = {name: text for name, text in uploads.items() if (self._earlier_folder / name).is_file()}
         write_file(self._uploads_path, json.dumps(uploads, indent=1) + "\n")

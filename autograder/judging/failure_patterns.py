@@ -191,8 +191,9 @@ def _format_value(value: Value) -> str:
 
 # Three arrays: the expected numbers, the returned ones, and a mask of the places where they agree.
 ArrayPair = tuple[np.ndarray, np.ndarray, np.ndarray]
-# Test for a pattern in the three arrays of an `ArrayPair`, which are its arguments. It returns None
-# if the arrays are too small to show the pattern, for example.
+# A function that tests whether the numbers of an `ArrayPair` show a certain pattern. It takes the
+# three arrays as its arguments. It returns None if it cannot tell, for example because the arrays
+# are too small.
 Predicate = Callable[[np.ndarray, np.ndarray, np.ndarray], bool | None]
 # Table of patterns: each row has a sentence that describes a pattern, and the test (predicate) for
 # it.

@@ -427,12 +427,12 @@ def _softmax(x: np.ndarray, axis: int) -> np.ndarray:
 
 
 def _make_slicer(part: slice) -> Callable:
-    """Make a function of an array and an axis: it takes a slice of the array along the axis."""
+    """Return a function (array, axis) that takes this slice of the array along the axis."""
     return lambda value, axis: value[(slice(None),) * (value.ndim + axis) + (part,)]
 
 
 def _make_slice_zeroer(part: slice) -> Callable:
-    """Make a function of an array and an axis: it sets a slice along the axis to 0."""
+    """Return a function (array, axis) that sets this slice of a copy of the array to 0."""
 
     def change(value: np.ndarray, axis: int) -> np.ndarray:
         value = value.copy()
@@ -679,7 +679,10 @@ def _candidate_factors_and_offsets(
 
 
 def _is_constant(numbers: np.ndarray, absolute: float) -> bool:
-    """Return True if all numbers are equal, within an absolute and a small relative tolerance."""
+    """Return True if all numbers of one array are equal to each other.
+
+    They may differ by an absolute and a small relative tolerance.
+    """
     if not numbers.size or not np.isfinite(numbers).all():
         return False
     return np.allclose(numbers, numbers[0], rtol=1e-5, atol=absolute)

@@ -268,7 +268,10 @@ def _count_equal_leading_lines(lines: Sequence[str], released_lines: Sequence[st
 
 
 def _get_released_answer_lines(released_notebook: ReleasedNotebook, exercise: str) -> list[str]:
-    """Return the lines of an exercise's answer cell before the student changed it; [] if none."""
+    """Return the lines of an exercise's answer cell as it was given to students.
+
+    Return [] if the lab has no such cell.
+    """
     return _get_released_code_lines(released_notebook).get(make_grade_id(exercise), [])
 
 

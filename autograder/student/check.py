@@ -165,7 +165,7 @@ def _show_failure_and_raise(
 
 
 def ready(*answers: Any) -> bool:
-    """Return True if these functions pass their checks, for notebook cells that show their results.
+    """Return True if these functions pass their checks.
 
     Prints the names of the functions that are not right yet.
 

@@ -172,7 +172,10 @@ class FlatTextArray:
 
 
 def to_text_or_date_array(array: np.ndarray, budget: SizeBudget) -> FlatTextArray:
-    """Convert a NumPy array of texts or dates; raise UnsupportedValue for any other array."""
+    """Return a NumPy array of texts or dates as a `FlatTextArray`.
+
+    Raise UnsupportedValue for any other array.
+    """
     description = f"ndarray of {array.dtype.name}"
     budget.spend(description, parts=array.size)
     if array.dtype.kind == "M":

@@ -17,7 +17,10 @@ CALL, ATTRIBUTE, ITEM = "operator:call", "builtins:getattr", "operator:getitem"
 
 
 class ResultPlaceholder:
-    """Placeholder for a student's result: it records calls, attributes and items for later.
+    """Placeholder for a student's result, which does not exist yet.
+
+    It records which methods are called on it and which attributes and items are read. The same is
+    done with the real result later.
 
     >>> result.scaled(2.0)[0]._autograder_call.function
     'operator:getitem'

@@ -79,8 +79,9 @@ class ForkedExecutor(SubmissionExecutor):
         If `last` is True, no other exercise follows, and the function is called in this process.
         """
         self._isolation.end_descendants()  # processes that cells have started could interfere
-        # If cells have left threads running, fork even for the last exercise, since a fork has only
-        # one thread. Never fork once JAX was used: JAX hangs in a fork.
+        # The last exercise needs no fork, since nothing runs after it. But if cells have left
+        # threads running, fork for it as well: a fork has only one thread. Never fork once JAX was
+        # used: JAX hangs in a fork.
         if (last and not _thread._count()) or "jax" in sys.modules:
             with linux.raise_limits():
                 status = super()._call_and_send_results(function, call, call_inputs, last)

@@ -17,10 +17,11 @@ from autograder.sandbox.inside import linux
 
 
 class Isolation:
-    """Isolation that sets resource limits only: submissions can read and write what the grader can.
+    """What each process of a sandbox does to isolate submissions from each other and the system.
 
     The supervisor, the fork server and the submissions call these methods at certain points, such
-    as before they fork. Subclasses add what these processes have to do there.
+    as before they fork. This base class only sets resource limits: submissions can read and write
+    what the grader can. Subclasses isolate more.
     """
 
     def before_fork(self) -> None:
