@@ -26,7 +26,7 @@ from autograder.core.errors import AutograderError
 from autograder.core.text_format import truncate
 from autograder.judging.function_tests import (
     CALL_EVENTS,
-    compare_in_test,
+    compare_by_test_function,
     inputs_for_test,
     record_test_calls,
     zero_recorded_values,
@@ -340,16 +340,17 @@ def _try_test(
         return TestTrial({}, "it gives more than can be compared")
     if pack_result([values, events])[1] is None:  # large values are a part of the answer
         return TestTrial({}, "it needs more data than an answer may hold: test with a part of them")
-    message = compare_in_test(expected, copy_value(expected), 0.0, copy_inputs(inputs))
+    message = compare_by_test_function(expected, copy_value(expected), 0.0, copy_inputs(inputs))
     if message:
         return TestTrial({}, f"it fails. {message}")
-    if compare_in_test(expected, zero_recorded_values(expected), 0.0, copy_inputs(inputs)) is None:
+    if compare_by_test_function(expected, zero_recorded_values(expected), 0.0, copy_inputs(inputs)) is None:
         return TestTrial({}, "zeros in place of all values pass it, too: assert more")
     alternatives = []
     for magnitude in (-1e6, 1e6):
         alternatives.append(copy_value([_replace_values(event, magnitude) for event in expected]))
     messages = [
-        compare_in_test(expected, alternative, 0.0, copy_inputs(inputs)) for alternative in alternatives
+        compare_by_test_function(expected, alternative, 0.0, copy_inputs(inputs))
+        for alternative in alternatives
     ]
     return TestTrial(values, "", is_weak=messages == [None, None])
 

@@ -187,7 +187,7 @@ def make_exercise_source(
         options.append(f"builds_on=[{', '.join(builds_on)}]")
     has_tests = any(case.test or COMPARED_VARIABLES in (case.kwargs or {}) for case in cases)
     if has_tests:
-        options += ["call=call_in_test", "compare=compare_in_test"]
+        options += ["call=run_test_function", "compare=compare_by_test_function"]
     blocks = []
     hidden_tests = [
         f"{case.test_name.upper()} = {_format_string(case.test)}"
@@ -213,7 +213,7 @@ def make_exercise_source(
         imports.append(f"from {checks} import {', '.join(visible_tests)}\n")
     names = ["Exercise"]
     if has_tests:
-        names += ["call_in_test", "compare_in_test"]
+        names += ["run_test_function", "compare_by_test_function"]
     for name_of_helper in ("inputs", "inputs_for_test"):
         if f" {name_of_helper}(" in text:
             names.append(name_of_helper)

@@ -294,7 +294,7 @@ def _download(pins: list[str], folder: Path, python: str) -> None:
     command = ["pip", "download", "-q", "--no-deps", "--only-binary=:all:"]
     command += [f"--python-version={python}", "--implementation=py", "--abi=none", "--platform=any"]
     command += ["-d", str(folder), *pins]
-    distribution.run_python("The packages of the site could not be fetched by pip", *command)
+    distribution.run_module("The packages of the site could not be fetched by pip", *command)
 
 
 def _run_jupyterlite(lite: Path, pages: Path, site: Path) -> None:
@@ -318,7 +318,7 @@ def _run_jupyterlite(lite: Path, pages: Path, site: Path) -> None:
     (lite / "overrides.json").write_text(json.dumps(_SETTINGS), "utf-8")
     failure = "JupyterLite could not build the site"
     command = ["jupyterlite_core", "build", "--lite-dir", str(lite)]
-    distribution.run_python(failure, *command, cwd=lite, marker="Error")
+    distribution.run_module(failure, *command, cwd=lite, marker="Error")
     if not (site / "jupyter-lite.json").is_file():
         raise WebError(f"{failure}: no reason was given")
 

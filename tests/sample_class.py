@@ -190,7 +190,7 @@ def _is_written_out(node: ast.stmt, exercise: str, line: int) -> bool:
 def _registers(decorator: ast.expr, exercise: str) -> bool:
     decorator_function = decorator.func if isinstance(decorator, ast.Call) else decorator
     return ast.unparse(decorator_function) in {
-        f"{exercise}.{kind}" for kind in ("misconception", "structural", "variant")
+        f"{exercise}.{kind}" for kind in ("misconception", "common_mistake", "variant")
     }
 
 

@@ -81,7 +81,7 @@ def build_labs(
     return drift
 
 
-def build_pages(course: Course, *, check: bool = False) -> list[str]:
+def build_page_notebooks(course: Course, *, check: bool = False) -> list[str]:
     """Build a notebook from each page (Markdown file) of a course, or check that it is up to date.
 
     A page is a text file with Markdown that course.toml lists.
@@ -348,7 +348,10 @@ def _has_error_output(cell: NotebookNode) -> bool:
     return any(output.get("ename") for output in cell.get("outputs", ()))
 
 
-def keep_saved_measurement_outputs(new_notebook: NotebookNode, saved_notebook: NotebookNode) -> NotebookNode:
+def keep_saved_measurement_outputs(
+    new_notebook: NotebookNode,
+    saved_notebook: NotebookNode,
+) -> NotebookNode:
     """Replace outputs of a new run that contain measurements, such as seconds, by the saved ones.
 
     A measuring cell has the tag "nbval-ignore-output". Its output, such as a number of seconds,

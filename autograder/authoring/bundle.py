@@ -55,7 +55,7 @@ def collect_bundle_files(course: Course) -> dict[str, bytes]:
         If a file does not exist.
     """
     root = course.root
-    packages = distribution.find_import_packages(course)
+    packages = distribution.find_allowed_package_versions(course)
     files = {
         "install.py": distribution.read_root_file("install.py"),
         "constraints.txt": distribution.make_constraints(packages),

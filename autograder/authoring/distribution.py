@@ -135,7 +135,7 @@ def _format_toml_table(name: str, entries: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def find_import_packages(course: Course) -> dict[str, str]:
+def find_allowed_package_versions(course: Course) -> dict[str, str]:
     """Return the packages that provide the modules which students of a course may import.
 
     Returns
@@ -325,14 +325,14 @@ def build_wheel(files: Files, target: Path) -> Path:
         source.mkdir()
         write_files(source, files)
         command = ["pip", "wheel", "-q", "--no-deps", "--no-input", "-w", str(wheels), str(source)]
-        run_python("pip made no wheel", *command)
+        run_module("pip made no wheel", *command)
         (wheel,) = wheels.iterdir()
         target.mkdir(parents=True, exist_ok=True)
         (target / wheel.name).write_bytes(wheel.read_bytes())
     return target / wheel.name
 
 
-def run_python(failure: str, *command: str, cwd: Path | None = None, marker: str = "") -> None:
+def run_module(failure: str, *command: str, cwd: Path | None = None, marker: str = "") -> None:
     """Run a module with the current interpreter, as `python -m` does.
 
     Parameters
@@ -361,7 +361,7 @@ def run_python(failure: str, *command: str, cwd: Path | None = None, marker: str
         raise AutograderError(f"{failure}: {reason}")
 
 
-def write_release(course: Course, target: Path) -> list[Path]:
+def write_distribution_files(course: Course, target: Path) -> list[Path]:
     """Write the files of a new version of the autograder and a course, and return their paths.
 
     They are the wheels of the engine and of the course's library, constraints.txt with the pinned
@@ -379,7 +379,7 @@ def write_release(course: Course, target: Path) -> list[Path]:
 
 if __name__ == "__main__":
     try:
-        for path in write_release(find_course(), Path(*sys.argv[1:2] or ["dist"])):
+        for path in write_distribution_files(find_course(), Path(*sys.argv[1:2] or ["dist"])):
             print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
     except AutograderError as error:
         sys.exit(str(error))

@@ -102,13 +102,17 @@ class Domain:
             cases.append((label, inputs, (name, convert_argument(value))))
         cases += self._draw_noncontiguous_cases(rng)
         if corners:
-            cases += self._draw_corner_cases(rng)
+            cases += self._draw_combined_edge_cases(rng)
             if not self.sizes and not self.flags:
                 for _ in range(_PLAIN_CASES):
                     cases.append(("somewhere in it", self._draw_usual_inputs_except(rng), ("anywhere", "")))
         return cases
 
-    def _draw_noncontiguous_cases(self, rng: np.random.Generator, **extremes: Any) -> Iterator[EdgeCase]:
+    def _draw_noncontiguous_cases(
+        self,
+        rng: np.random.Generator,
+        **extremes: Any,
+    ) -> Iterator[EdgeCase]:
         """Draw test cases in which the input arrays are not contiguous in memory.
 
         Parameters
@@ -129,7 +133,7 @@ class Domain:
                 change = partial(copy_with_layout, layout=layout)
                 yield label, _map_input_arrays(inputs, change), (label, "")
 
-    def _draw_corner_cases(self, rng: np.random.Generator) -> Iterator[EdgeCase]:
+    def _draw_combined_edge_cases(self, rng: np.random.Generator) -> Iterator[EdgeCase]:
         """Draw test cases in which two or more arguments have extreme values at once.
 
         Each unusual value of a flag is combined with the extreme sizes and with the memory layouts.
@@ -138,7 +142,7 @@ class Domain:
         """
         for name, values in self.flags.items():
             for value in values[1:]:
-                yield from self._draw_flag_corner_cases(rng, name, value)
+                yield from self._draw_edge_cases_with_flag(rng, name, value)
         if self.sizes:
             smallest = {name: low for name, (low, _) in self.sizes.items()}
             label = "all sizes smallest"
@@ -151,7 +155,7 @@ class Domain:
                 large["magnitude"] = magnitude
             yield "all sizes large", self._draw_usual_inputs_except(rng, **large), ("all sizes large", "")
 
-    def _draw_flag_corner_cases(
+    def _draw_edge_cases_with_flag(
         self,
         rng: np.random.Generator,
         name: str,

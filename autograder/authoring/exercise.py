@@ -34,7 +34,7 @@ import numpy as np
 
 from autograder.authoring.domain import Domain, Sizes
 from autograder.core.errors import AutograderError
-from autograder.core.text_format import join_words, suggest_name
+from autograder.core.text_format import format_name_suggestion, join_words
 from autograder.judging.compare import compare_outcome
 from autograder.judging.student_calls import (
     call_student_function,
@@ -52,8 +52,8 @@ from autograder.values.case_records import (
     TestCase,
     Value,
 )
+from autograder.values.common_mistakes import MISTAKES
 from autograder.values.deferred_calls import ResultPlaceholder
-from autograder.values.structural_mistakes import MISTAKES
 from autograder.values.value_types import (
     EncodingError,
     UnsupportedValue,
@@ -158,7 +158,7 @@ class Exercise:
     ):
         unknown = [option for option in rules if option not in _RULE_NAMES]
         if unknown:
-            suggestion = suggest_name(unknown[0], _OPTION_NAMES)
+            suggestion = format_name_suggestion(unknown[0], _OPTION_NAMES)
             raise ExerciseError(
                 f"{name}: Exercise has no option {unknown[0]!r}{suggestion} Its options are "
                 f"{join_words(_OPTION_NAMES)}."
@@ -336,7 +336,11 @@ class Exercise:
 
         return register
 
-    def _wrap_draw_with_checks(self, draw: Callable[..., Inputs], owner: str) -> Callable[..., Inputs]:
+    def _wrap_draw_with_checks(
+        self,
+        draw: Callable[..., Inputs],
+        owner: str,
+    ) -> Callable[..., Inputs]:
         """Wrap a function that draws inputs, so that its result is checked and converted.
 
         The wrapper raises ExerciseError if the result is no `Inputs` or cannot be given to a
@@ -462,11 +466,11 @@ class Exercise:
 
         return register
 
-    def structural(self, function: F) -> F:
+    def common_mistake(self, function: F) -> F:
         """Decorate a wrong implementation with a general mistake, such as a missing `return`.
 
         Its name with hyphens must be the name of a mistake in
-        `autograder.values.structural_mistakes.MISTAKES`, which also has the mistake's explanation
+        `autograder.values.common_mistakes.MISTAKES`, which also has the mistake's explanation
         and hint.
 
         Raises
@@ -477,8 +481,8 @@ class Exercise:
         name = _hyphenated_name(function)
         if name not in MISTAKES:
             raise ExerciseError(
-                f"{self.name}: no structural mistake is called {name!r}; "
-                f"the structural mistakes are {join_words(MISTAKES)}."
+                f"{self.name}: no common mistake is called {name!r}; "
+                f"the common mistakes are {join_words(MISTAKES)}."
             )
         return self._add_misconception(name, *MISTAKES[name], function)
 
@@ -550,7 +554,11 @@ class Exercise:
         earned = sum(self.parts.get(part, self.points_without_part) for part in right_parts)
         return min(earned / self.points, 1.0) if self.points else 0.0
 
-    def find_right_parts(self, test_cases: Sequence[TestCase], cases_correct: Sequence[bool]) -> list[str]:
+    def list_passed_parts(
+        self,
+        test_cases: Sequence[TestCase],
+        cases_correct: Sequence[bool],
+    ) -> list[str]:
         """Return the parts whose cases are all right; "" stands for the cases of no part.
 
         Parameters

@@ -28,7 +28,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.authoring.exercise import Exercise, ExerciseError
-from autograder.authoring.reference import find_reference_cells, run_reference
+from autograder.authoring.reference import find_setup_and_answer_sources, run_reference
 from autograder.core.course import NUMBER, Course, check_toml_entries, read_course, read_toml
 from autograder.core.errors import AutograderError
 from autograder.core.import_guard import find_imports
@@ -290,7 +290,7 @@ class Lab:
     @cached_property
     def reference_cells(self) -> dict[str, str]:
         """Sources of the solution's set-up and answer cells, by grade_id or else by cell id."""
-        return find_reference_cells(self.cells)
+        return find_setup_and_answer_sources(self.cells)
 
     @cached_property
     def setup_import_statements(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ RELEASE_STEPS = [
     "autograder.authoring.preprocessors.AllowErrors",
     "nbgrader.preprocessors.LockCells",
     "nbgrader.preprocessors.ClearSolutions",
-    "autograder.authoring.preprocessors.KeepOutputs",
+    "autograder.authoring.preprocessors.ClearAnswerOutputs",
     "nbgrader.preprocessors.CheckCellMetadata",
     "nbgrader.preprocessors.ComputeChecksums",
     "nbgrader.preprocessors.SaveCells",

@@ -9,10 +9,10 @@ from nbformat import NotebookNode
 
 from autograder.core.errors import AutograderError
 from autograder.core.notebook_cells import get_nbgrader_metadata
-from autograder.core.text_format import suggest_name
+from autograder.core.text_format import format_name_suggestion
 
 
-def find_reference_cells(cells: Iterable[NotebookNode]) -> dict[str, str]:
+def find_setup_and_answer_sources(cells: Iterable[NotebookNode]) -> dict[str, str]:
     """Return the sources of the solution notebook's set-up and answer cells, by cell name.
 
     These are the code cells with the tag "setup" and the answer cells. The keys are the cells'
@@ -37,7 +37,7 @@ class ReferenceNames(SimpleNamespace):
     def __getattr__(self, name: str) -> object:
         """Raise an AttributeError that names the most similar definition."""
         raise AttributeError(
-            f"the set-up and answer cells of the solution define no {name!r}{suggest_name(name, vars(self))}"
+            f"the set-up and answer cells of the solution define no {name!r}{format_name_suggestion(name, vars(self))}"
         )
 
 

@@ -96,7 +96,7 @@ def write_lab(course: Course, name: str, exercises: Sequence[str] = ()) -> Path:
     return folder
 
 
-def write_exercise(course: Course, lab: str, name: str) -> Path:
+def add_exercise(course: Course, lab: str, name: str) -> Path:
     """Add an exercise to a lab: its file, and its cells at the end of the solution notebook.
 
     The cells come before the lab's last cell if that one shows the progress.
@@ -229,7 +229,10 @@ def add_to_course_list(course: Course, entry: str, name: str) -> None:
     read_course(course.root)
 
 
-def _make_solution_notebook(exercises: Sequence[str], template_values: Mapping[str, str]) -> NotebookNode:
+def _make_solution_notebook(
+    exercises: Sequence[str],
+    template_values: Mapping[str, str],
+) -> NotebookNode:
     """Return the solution notebook of a new lab from its templates."""
     parts = []
     for name in exercises:

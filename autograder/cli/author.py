@@ -66,9 +66,9 @@ def new_exercise(lab: str, name: str) -> None:
     \b
     Example:  autograder new exercise random-walks mean_distance
     """
-    from autograder.authoring.skeleton import write_exercise
+    from autograder.authoring.skeleton import add_exercise
 
-    path = write_exercise(find_course(), lab, name)
+    path = add_exercise(find_course(), lab, name)
     click.echo(
         f"{path} and the last cells of {lab}.ipynb hold the exercise's skeleton. "
         f"Edit them, and run `autograder build {lab}`."
@@ -95,7 +95,7 @@ def build(labs: Sequence[str], only_check: bool, anew: bool) -> None:
     Example:  autograder build --check
     Example:  autograder build training --anew
     """
-    from autograder.authoring.build import BuildError, build_labs, build_pages
+    from autograder.authoring.build import BuildError, build_labs, build_page_notebooks
     from autograder.authoring.verify import find_lab_warnings
     from autograder.platforms.solution_check import find_refused_solutions
 
@@ -109,7 +109,7 @@ def build(labs: Sequence[str], only_check: bool, anew: bool) -> None:
             problems.append(str(error))  # build the other labs all the same
         else:
             print_lines("Warning", find_lab_warnings(lab))
-    drift += build_pages(find_course(), check=only_check)
+    drift += build_page_notebooks(find_course(), check=only_check)
     label = "Out of date" if only_check else "Written"
     for sentence in drift:
         click.echo(f"{label}: {sentence}")

@@ -305,7 +305,7 @@ def answers(
     if sheets:
         click.echo(manual_marks.import_sheets(classroom, chosen_lab, question, sheets))
         return
-    answer_set = manual_marks.read_question_answers(
+    answer_set = manual_marks.read_question_marks(
         classroom,
         chosen_lab,
         question,

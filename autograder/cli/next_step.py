@@ -65,7 +65,7 @@ def _find_grading_step(classroom: Classroom, submissions: list[tuple[str, str]])
 
 
 def _find_manual_grading_steps(classroom: Classroom, marks: ClassMarks) -> Iterator[_Step]:
-    awaiting = _count_awaiting_answers(classroom.course, marks)
+    awaiting = _count_ungraded_answers(classroom.course, marks)
     for (lab, question), count in awaiting.most_common(QUESTIONS_SHOWN):
         verb = "awaits" if count == 1 else "await"
         sentence = f"{format_count(count, 'answer')} to {question} {verb} manual grading"
@@ -104,7 +104,7 @@ def _count_ungraded(classroom: Classroom, submissions: list[tuple[str, str]]) ->
     return count
 
 
-def _count_awaiting_answers(course: Course, marks: ClassMarks) -> Counter[tuple[str, str]]:
+def _count_ungraded_answers(course: Course, marks: ClassMarks) -> Counter[tuple[str, str]]:
     """Return the number of answers that await manual grading, by lab and question."""
     counts: Counter[tuple[str, str]] = Counter()
     questions = {}

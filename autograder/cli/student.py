@@ -72,12 +72,12 @@ def lab(folder: Path, options: Sequence[str]) -> None:
     copy_labs(folder, course)
     _print_outdated_labs(folder, course)
     try:
-        from autograder.student.jupyterlab import open_lab
+        from autograder.student.jupyterlab import serve_jupyterlab
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("autograder"):
             raise
         raise click.UsageError("JupyterLab is not installed here: `make lab` brings it.") from None
-    open_lab(folder, course.labs, options)
+    serve_jupyterlab(folder, course.labs, options)
 
 
 @main.command()

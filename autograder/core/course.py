@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from autograder.core.errors import AutograderError, UsageError
-from autograder.core.text_format import join_words, suggest_name
+from autograder.core.text_format import format_name_suggestion, join_words
 
 COURSE_FILE = "course.toml"
 COURSE_VARIABLE = "AUTOGRADER_COURSE"  # environment variable with the path of the course's folder
@@ -334,7 +334,7 @@ def check_toml_entries(
     for name, value in entries.items():
         if name not in fields:
             raise error(
-                f"{location} has an unknown entry {name!r}{suggest_name(name, fields)} "
+                f"{location} has an unknown entry {name!r}{format_name_suggestion(name, fields)} "
                 f"The entries are {join_words(fields)}."
             )
         expected_type = fields[name]

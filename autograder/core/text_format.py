@@ -25,10 +25,10 @@ def join_words(words: object, conjunction: str = "and") -> str:
     return f"{', '.join(parts[:-1])} {conjunction} {parts[-1]}"
 
 
-def suggest_name(name: str, known_names: Iterable[str]) -> str:
+def format_name_suggestion(name: str, known_names: Iterable[str]) -> str:
     """Return the end of a sentence about an unknown name: a question with the most similar one, or ".".
 
-    >>> suggest_name("tolerence", ["points", "tolerance"]), suggest_name("x", ["points"])
+    >>> format_name_suggestion("tolerence", ["points", "tolerance"]), format_name_suggestion("x", ["points"])
     ("; did you mean 'tolerance'?", '.')
     """
     similar = get_close_matches(name, list(known_names), n=1)

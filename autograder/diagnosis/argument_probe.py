@@ -489,7 +489,10 @@ def _is_part_combined_with_argument(
     return compared_numbers >= MIN_COMPARED_NUMBERS
 
 
-def _describe_miscount_by_product(calls: Sequence[_WrongCall], paths: Sequence[ArgumentPath]) -> str:
+def _describe_miscount_by_product(
+    calls: Sequence[_WrongCall],
+    paths: Sequence[ArgumentPath],
+) -> str:
     """Say that every returned number is too large or small by the same product of arguments."""
     if len(calls) < 2 or not all(type(call.value) is type(call.expected) is int for call in calls):
         return ""

@@ -154,7 +154,7 @@ class Mutator:
             if is_function and name != "body":
                 continue
             if isinstance(node, ast.Call) and name == "func":
-                fields[name] = self._mutate_callee(value)
+                fields[name] = self._mutate_receiver(value)
             elif isinstance(node, ast.Call) and name == "args":
                 fields[name] = _wrap_arguments_in_checks(node, [self._mutate_node(item) for item in value])
             elif isinstance(value, list) and value and isinstance(value[0], ast.stmt):
@@ -205,7 +205,7 @@ class Mutator:
                 new = ast.copy_location(ast.IfExp(test, alternative, new), node)
         return new
 
-    def _mutate_callee(self, node: ast.expr) -> ast.expr:
+    def _mutate_receiver(self, node: ast.expr) -> ast.expr:
         """Add mutations to the object on which a method is called: to `x` in `x.sum()`.
 
         A called function stays as it is: `_vary_call` replaces it together with its call.

@@ -51,7 +51,7 @@ from autograder.diagnosis.mutations import (
     refuse_negative_sizes,
 )
 from autograder.judging.compare import compare_outcome
-from autograder.judging.student_calls import NULL_OUTPUT, CapturedOutput, call_student_function
+from autograder.judging.student_calls import NULL_OUTPUT, OutputCapture, call_student_function
 from autograder.values.case_records import ComparisonRules, TestCase, Value
 from autograder.values.value_types import copy_inputs
 
@@ -84,7 +84,7 @@ def find_repair(
     failing = _sort_comparable_cases([test_case for test_case in failing if is_repeatable(test_case)])
     if not failing or rules.call != "function" or rules.returns != "array":
         return ""
-    with np.errstate(all="ignore"), warnings.catch_warnings(), CapturedOutput(NULL_OUTPUT):
+    with np.errstate(all="ignore"), warnings.catch_warnings(), OutputCapture(NULL_OUTPUT):
         warnings.simplefilter("ignore")
         likely = _SwitchableMutations.compile(function, (LEAVE_OUT, LEAVE_OUT_MORE, REPLACE))
         if likely is None:

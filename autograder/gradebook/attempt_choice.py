@@ -62,7 +62,7 @@ def read_attempt_index(classroom: Classroom, student: str, lab: str) -> list[Gra
     return [attempt for attempt, path in zip(attempts, paths, strict=True) if path.is_file()]
 
 
-def write_attempt_index(
+def replace_attempt_index(
     classroom: Classroom, student: str, lab: str, attempts: Sequence[GradedAttempt]
 ) -> None:
     """Write the index of a student's graded attempts, and delete the results of all others."""
@@ -82,7 +82,12 @@ def store_attempt(
     write_file(_result_path(classroom, student, lab, fingerprint), graded.to_json())
 
 
-def load_attempt(classroom: Classroom, student: str, lab: str, fingerprint: str) -> GradedSubmission | None:
+def load_attempt(
+    classroom: Classroom,
+    student: str,
+    lab: str,
+    fingerprint: str,
+) -> GradedSubmission | None:
     """Return the graded result of one attempt; None if it is missing or cannot be read."""
     try:
         text = _result_path(classroom, student, lab, fingerprint).read_text("utf-8")
@@ -197,7 +202,11 @@ def find_changed_choices(
                 yield NewlyCountedAttempt(name, attempt, graded, chosen.fingerprint)
 
 
-def describe_ungraded_attempts(classroom: Classroom, labs: Mapping[str, Lab], policy: Policy) -> list[str]:
+def describe_ungraded_attempts(
+    classroom: Classroom,
+    labs: Mapping[str, Lab],
+    policy: Policy,
+) -> list[str]:
     """Return a sentence if some attempts are not graded, so that the best one is unknown."""
     if not policy.best_attempt:
         return []

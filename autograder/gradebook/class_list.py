@@ -224,10 +224,10 @@ def _join_names(names: list[str]) -> str:
 _STROKED_LETTER = re.compile(r"LATIN (?:CAPITAL|SMALL) LETTER (\w) WITH ")
 
 
-def make_name_key(name: str) -> str:
+def make_name_sort_key(name: str) -> str:
     """Return a key for sorting names alphabetically: É beside E, Ł beside L, and a beside A.
 
-    >>> sorted(["Zoe", "Łucja", "Émile", "Mia", "ada"], key=make_name_key)
+    >>> sorted(["Zoe", "Łucja", "Émile", "Mia", "ada"], key=make_name_sort_key)
     ['ada', 'Émile', 'Łucja', 'Mia', 'Zoe']
     """
     letters = []

@@ -213,7 +213,7 @@ class Classroom:
             note = "Instead of a folder there is a link or a file."
             return Submission(student, lab, None, note, None)
         timestamp = read_small_text(folder / "timestamp.txt")
-        return Submission(student, lab, *read_lab_notebook(folder, lab), timestamp)
+        return Submission(student, lab, *read_submitted_notebook(folder, lab), timestamp)
 
     @cached_property
     def salt(self) -> str:
@@ -276,7 +276,7 @@ def _has_link_below(path: Path, top: Path) -> bool:
     return any(part.is_symlink() for part in parts if part != top and part.is_relative_to(top))
 
 
-def read_lab_notebook(folder: Path, lab: str) -> tuple[bytes | None, str]:
+def read_submitted_notebook(folder: Path, lab: str) -> tuple[bytes | None, str]:
     """Read a lab's notebook from a folder.
 
     Returns

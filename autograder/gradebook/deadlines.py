@@ -17,7 +17,7 @@ from nbgrader.utils import parse_utc
 from autograder.gradebook.class_list import ClassList
 from autograder.gradebook.classroom import Classroom, is_behind_link, read_small_text
 from autograder.gradebook.nbgrader_db import gradebook_exists, open_gradebook, translate_read_errors
-from autograder.gradebook.policy import VALID_YEARS, Policy, Timing, to_naive_utc
+from autograder.gradebook.policy import VALID_YEARS, Policy, SubmissionTiming, to_naive_utc
 
 SubmissionKey = tuple[str, str]  # student and lab
 # Do not parse numbers with ten digits or exponents, such as 1e999999: date parsers may take hours
@@ -40,9 +40,14 @@ class Deadlines:
     due_dates: Mapping[str, datetime] = field(default_factory=dict)
     extensions: Mapping[tuple[str, str], timedelta] = field(default_factory=dict)
 
-    def make_timing(self, student: str, lab: str, submitted_at: datetime | None) -> Timing:
+    def make_timing(
+        self,
+        student: str,
+        lab: str,
+        submitted_at: datetime | None,
+    ) -> SubmissionTiming:
         """Return a submission's time, due date and extension as one record."""
-        return Timing(submitted_at, self.due_dates.get(lab), self.extensions.get((student, lab)))
+        return SubmissionTiming(submitted_at, self.due_dates.get(lab), self.extensions.get((student, lab)))
 
     def find_deadline(self, student: str, lab: str) -> datetime | None:
         """Return a lab's due date for a student, with the extension, in UTC; None if there is none.
@@ -115,7 +120,7 @@ def read_timings(
     policy: Policy,
     class_list: ClassList,
     deadlines: Deadlines | None = None,
-) -> dict[SubmissionKey, Timing]:
+) -> dict[SubmissionKey, SubmissionTiming]:
     """Read when each submission in the gradebook was submitted and due, by student and lab.
 
     Parameters
@@ -139,7 +144,7 @@ def compute_timings(
     class_list: ClassList,
     deadlines: Deadlines,
     submission_times: Mapping[SubmissionKey, datetime | None],
-) -> dict[SubmissionKey, Timing]:
+) -> dict[SubmissionKey, SubmissionTiming]:
     """Return when each submission came and was due, after extending due dates by free late days.
 
     Parameters
@@ -149,7 +154,7 @@ def compute_timings(
         it.
     """
     roster_times = class_list.read_submission_times(policy)
-    by_student: dict[str, dict[str, Timing]] = {}
+    by_student: dict[str, dict[str, SubmissionTiming]] = {}
     for (student, name), recorded_time in submission_times.items():
         submitted_at = roster_times.get((student, name), recorded_time)
         timing = deadlines.make_timing(student, name, submitted_at)

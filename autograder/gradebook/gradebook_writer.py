@@ -37,8 +37,8 @@ from autograder.gradebook.class_list import ClassList, read_class_list
 from autograder.gradebook.classroom import Classroom, Submission
 from autograder.gradebook.deadlines import parse_timestamp, read_class_deadlines, read_timings
 from autograder.gradebook.gradebook_records import (
-    EarlierMark,
     GradebookRecord,
+    SupersededMark,
     describe_earlier_mark,
     read_gradebook_record,
     write_gradebook_record,
@@ -49,7 +49,7 @@ from autograder.gradebook.nbgrader_db import (
     SubmissionRefused,
     format_error,
     gradebook_exists,
-    lock_classroom,
+    lock_gradebook_setup,
     open_gradebook,
     remove_password,
     set_due_date,
@@ -143,12 +143,17 @@ class GradebookWriter:
             for exercise in lab.exercises.values():
                 if exercise.parts:
                     self._exercises_with_parts.add((lab.name, exercise.name))
-            with lock_classroom(self.classroom):
+            with lock_gradebook_setup(self.classroom):
                 self._write_with_retries(
                     partial(self._save_due_date_and_cells, lab, policy.due_dates[lab.name], points)
                 )
 
-    def _save_due_date_and_cells(self, lab: Lab, due: datetime | None, points: Mapping[str, float]) -> None:
+    def _save_due_date_and_cells(
+        self,
+        lab: Lab,
+        due: datetime | None,
+        points: Mapping[str, float],
+    ) -> None:
         set_due_date(self._gradebook, self.classroom, lab.name, due)
         self._gradebook.db.execute(sql(_SUBMISSION_INDEX_SQL))
         self._gradebook.db.commit()
@@ -312,8 +317,8 @@ class GradebookWriter:
         entries: _SubmissionRows,
         graded_submission: GradedSubmission,
         old_record: GradebookRecord,
-        earlier_marks: dict[str, EarlierMark],
-        withdrawn_marks: dict[str, dict[str, EarlierMark]],
+        earlier_marks: dict[str, SupersededMark],
+        withdrawn_marks: dict[str, dict[str, SupersededMark]],
     ) -> None:
         """Write a submission's automatic scores; withdraw the manual marks of changed answers.
 
@@ -364,7 +369,7 @@ class GradebookWriter:
         self,
         entries: _SubmissionRows,
         graded_submission: GradedSubmission,
-        earlier_marks: Mapping[str, EarlierMark],
+        earlier_marks: Mapping[str, SupersededMark],
     ) -> None:
         """Write the autograder's message on each answer as nbgrader's automatic comment."""
         # Comments are keyed by the answer cell's name. A question has that name itself; the
@@ -625,7 +630,11 @@ class GradebookWriter:
                     shares[student, lab, result.exercise] = result.earned_share
         return shares
 
-    def _write_with_retries(self, action: Callable[[], Any], writes_one_submission: bool = False) -> Any:
+    def _write_with_retries(
+        self,
+        action: Callable[[], Any],
+        writes_one_submission: bool = False,
+    ) -> Any:
         """Call `action`, which writes into the gradebook; call it again if the connection breaks.
 
         With `writes_one_submission`, if the action fails twice although the connection is in order,
@@ -720,7 +729,7 @@ def _set_auto_score(
         grade.auto_score = result.rescore(points).score
 
 
-def _withdraw_manual_mark(grade: Any, comment: Any) -> EarlierMark | None:
+def _withdraw_manual_mark(grade: Any, comment: Any) -> SupersededMark | None:
     """Take back the manual mark of an answer that has changed, and return it; None if there was none.
 
     Parameters
@@ -729,7 +738,7 @@ def _withdraw_manual_mark(grade: Any, comment: Any) -> EarlierMark | None:
         nbgrader's rows for the answer; there may be no comment.
     """
     text = (comment and comment.manual_comment) or ""
-    withdrawn = EarlierMark(grade.manual_score, text, grade.extra_credit)
+    withdrawn = SupersededMark(grade.manual_score, text, grade.extra_credit)
     grade.manual_score = grade.extra_credit = None
     if comment:
         comment.manual_comment = None
@@ -738,25 +747,25 @@ def _withdraw_manual_mark(grade: Any, comment: Any) -> EarlierMark | None:
     return withdrawn
 
 
-def _restore_manual_mark(grade: Any, comment: Any, mark: EarlierMark) -> None:
+def _restore_manual_mark(grade: Any, comment: Any, mark: SupersededMark) -> None:
     """Give an answer that has come back the manual mark that it had before."""
     grade.manual_score, grade.extra_credit = mark.score, mark.extra_credit
     if comment:
         comment.manual_comment = mark.comment or None
 
 
-def _combine_earlier_marks(mark: EarlierMark, earlier: EarlierMark | None) -> EarlierMark:
+def _combine_earlier_marks(mark: SupersededMark, earlier: SupersededMark | None) -> SupersededMark:
     """Return the mark to show for earlier answers; an even earlier one's parts fill its gaps."""
     if earlier is None or mark.score is not None:
         return mark
     extra_credit = mark.extra_credit or earlier.extra_credit
-    return EarlierMark(earlier.score, mark.comment or earlier.comment, extra_credit)
+    return SupersededMark(earlier.score, mark.comment or earlier.comment, extra_credit)
 
 
 def _auto_comment_text(
     result: Result,
     graded_submission: GradedSubmission,
-    earlier_marks: Mapping[str, EarlierMark],
+    earlier_marks: Mapping[str, SupersededMark],
 ) -> str:
     """Return the autograder's comment on one answer as plain text, for nbgrader."""
     text = result.message

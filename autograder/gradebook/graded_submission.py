@@ -135,7 +135,10 @@ class GradedSubmission:
         )
 
 
-def apply_points(graded_submission: GradedSubmission, points: Mapping[str, float]) -> list[Result]:
+def rescore_results(
+    graded_submission: GradedSubmission,
+    points: Mapping[str, float],
+) -> list[Result]:
     """Return the results with scores by the current points of the exercises in course.toml.
 
     Points may have changed in course.toml since the submission was graded.

@@ -12,15 +12,15 @@ from autograder.core.text_format import join_words
 from autograder.gradebook.class_list import read_class_list
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.gradebook_records import (
-    EarlierMark,
     GradebookRecord,
+    SupersededMark,
     read_gradebook_record,
     write_gradebook_record,
 )
 from autograder.gradebook.nbgrader_db import gradebook_exists, open_gradebook, translate_read_errors
 from autograder.intake.merge_folders import (
     is_source_newer,
-    list_merged_labs,
+    list_labs_with_files,
     merge_lab_files,
     remove_empty_folders,
 )
@@ -40,7 +40,7 @@ def find_split_students(classroom: Classroom) -> dict[str, list[str]]:
         folders[person.student].append(folder)
     split = {}
     for student, names in sorted(folders.items()):
-        present = [name for name in sorted(names) if list_merged_labs(classroom.root, name)]
+        present = [name for name in sorted(names) if list_labs_with_files(classroom.root, name)]
         kept = student if student in present else next(iter(present), "")
         if len(present) > 1:
             split[kept] = [name for name in present if name != kept]
@@ -71,7 +71,7 @@ def merge_split_students(classroom: Classroom) -> Iterator[str]:
 
 
 def _merge_student(classroom: Classroom, source: str, target: str) -> None:
-    labs = [lab for lab in list_merged_labs(classroom.root, source) if lab in classroom.course.labs]
+    labs = [lab for lab in list_labs_with_files(classroom.root, source) if lab in classroom.course.labs]
     # Merge the submissions in the gradebook before the files. If the merge is interrupted between
     # the two, the folders are still there, so the next merge finds and merges them.
     choices = {lab: is_source_newer(classroom.root, source, target, lab) for lab in labs}
@@ -109,7 +109,12 @@ def _merge_submissions(
         return
     winner, loser, winner_path, loser_path = rows[target], rows[source], target_path, source_path
     if source_is_newer:
-        winner, loser, winner_path, loser_path = rows[source], rows[target], source_path, target_path
+        winner, loser, winner_path, loser_path = (
+            rows[source],
+            rows[target],
+            source_path,
+            target_path,
+        )
     record = read_gradebook_record(winner_path)
     _copy_manual_marks_to_newer(winner, loser, record, read_gradebook_record(loser_path))
     if winner.extension is None:
@@ -147,8 +152,8 @@ def _copy_manual_marks_to_newer(
             new_grade = winner_grades.get(grade.name)
             comment = loser_comments.get(name) or loser_comments.get(make_grade_id(name))
             words = (comment and comment.manual_comment) or ""
-            mark = EarlierMark(grade.manual_score, words, grade.extra_credit)
-            if new_grade is None or mark == EarlierMark():
+            mark = SupersededMark(grade.manual_score, words, grade.extra_credit)
+            if new_grade is None or mark == SupersededMark():
                 continue
             is_same = record.answers.get(name, "") == loser_record.answers.get(name, "")
             is_graded = new_grade.manual_score is not None or new_grade.extra_credit

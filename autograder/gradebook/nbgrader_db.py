@@ -74,7 +74,7 @@ def open_gradebook(classroom: Classroom) -> Gradebook:
         If the database cannot be opened. The error's text says what to check.
     """
     try:
-        with lock_classroom(classroom):
+        with lock_gradebook_setup(classroom):
             return Gradebook(classroom.db, classroom.course.id)
     except Exception as error:  # noqa: BLE001 - drivers raise many types
         raise GradebookError(
@@ -85,7 +85,7 @@ def open_gradebook(classroom: Classroom) -> Gradebook:
 
 
 @contextmanager
-def lock_classroom(classroom: Classroom) -> Iterator[None]:
+def lock_gradebook_setup(classroom: Classroom) -> Iterator[None]:
     """Lock the classroom while a process creates the gradebook, or enters a lab into it.
 
     nbgrader's code that creates them fails if two processes run it at the same time. On Windows,

@@ -77,7 +77,7 @@ _NUMBER_RULES = {
 
 
 @dataclass(frozen=True)
-class Timing:
+class SubmissionTiming:
     """Submission time, due date and extension of one submission.
 
     Parameters
@@ -183,12 +183,15 @@ class Policy:
         """
         return math.ceil(seconds / 86_400) if seconds > self.grace.total_seconds() else 0
 
-    def assign_late_days(self, timings: Mapping[str, Timing]) -> dict[str, Timing]:
+    def assign_late_days(
+        self,
+        timings: Mapping[str, SubmissionTiming],
+    ) -> dict[str, SubmissionTiming]:
         """Spend a student's free late days on the late labs, beginning with the first due date.
 
         >>> monday, friday = datetime(2026, 11, 16), datetime(2026, 11, 20)
-        >>> first = Timing(monday + timedelta(hours=25), monday)
-        >>> second = Timing(friday + timedelta(days=3), friday)
+        >>> first = SubmissionTiming(monday + timedelta(hours=25), monday)
+        >>> second = SubmissionTiming(friday + timedelta(days=3), friday)
         >>> timings = Policy(late_days=3).assign_late_days({"b": second, "a": first})
         >>> {lab: timing.late_days_used for lab, timing in timings.items()}
         {'a': 2, 'b': 1}
@@ -202,11 +205,11 @@ class Policy:
             remaining -= days
         return result
 
-    def compute_penalty(self, score: float, timing: Timing) -> float:
+    def compute_penalty(self, score: float, timing: SubmissionTiming) -> float:
         """Return the points that are taken off a score for lateness.
 
         >>> due = datetime(2026, 11, 20, 18)
-        >>> timing = Timing(due + timedelta(hours=25), due)
+        >>> timing = SubmissionTiming(due + timedelta(hours=25), due)
         >>> Policy(penalty_per_day=0.1, max_penalty=0.5).compute_penalty(10, timing)
         2.0
         """

@@ -69,7 +69,7 @@ def store_result(
     fingerprint : str
         Hash of everything that decides the result, from `fingerprint_submission`.
     """
-    store_notebook(classroom, submission, graded_submission)
+    store_executed_notebook(classroom, submission, graded_submission)
     record = {
         "version": FORMAT_VERSION,
         "hash": fingerprint,
@@ -79,7 +79,7 @@ def store_result(
     write_file(path, json.dumps(record, ensure_ascii=False))
 
 
-def store_notebook(
+def store_executed_notebook(
     classroom: Classroom,
     submission: Submission,
     graded_submission: GradedSubmission,

@@ -40,8 +40,8 @@ from autograder.grading.sanitise import (
     estimate_rendering_cost,
     make_output,
     make_plain_markdown,
-    prepare_markdown,
     shorten_slow_code,
+    simplify_slow_markdown,
     truncate,
     truncate_source,
 )
@@ -49,7 +49,7 @@ from autograder.grading.worker import time_limited_stage
 from autograder.judging.judge import Finding, describe_broken_dependency, judge
 from autograder.sandbox import Cell, CellRun, Sandbox, SandboxError
 from autograder.values.case_records import TestCase
-from autograder.values.structural_mistakes import MISTAKES
+from autograder.values.common_mistakes import MISTAKES
 
 # Work on a submission outside of the sandbox has two stages, each with a time limit of its own.
 # These are the stages' names, which `time_limited_stage` takes.
@@ -174,7 +174,7 @@ def _grade_with_hidden_cases(
     except UnreadableNotebook as error:
         return grade_unreadable_submission(lab, str(error), seed)
     # A missing package of the course is a fault of the sandbox, not of the student.
-    fault = sandbox.explain_missing_packages(_find_used_packages(lab, rebuilt.notebook))
+    fault = sandbox.explain_missing_packages(_find_used_course_packages(lab, rebuilt.notebook))
     if fault:
         return report_grader_fault(lab, fault, seed)
     try:
@@ -238,7 +238,7 @@ def report_grader_fault(lab: Lab, reason: str, seed: int = 0) -> GradedSubmissio
     return GradedSubmission(tuple(results), notebook, (), seed)
 
 
-def _find_used_packages(lab: Lab, notebook: NotebookNode) -> set[str]:
+def _find_used_course_packages(lab: Lab, notebook: NotebookNode) -> set[str]:
     """Return the additional packages of the course (see course.toml) that a student's code imports.
 
     In cells other than answer cells, indented imports do not count, since they may be in a `try`
@@ -328,7 +328,7 @@ def _fill_outputs_and_list_results(
             if text_only:
                 cell.source = make_plain_markdown(cell.source)
             else:
-                cell.source = prepare_markdown(cell.source, cell.get("attachments", {}))
+                cell.source = simplify_slow_markdown(cell.source, cell.get("attachments", {}))
         if name and name not in cell_results.tests and cell.metadata["nbgrader"]["grade"]:
             points = cell.metadata["nbgrader"]["points"]
             results.append(
@@ -490,7 +490,12 @@ class SubmissionGrader:
             return result, [_passed_output(f"{exercise.name}: {text}")]
         return result, _make_failed_test_outputs(exercise.name, text, html, result.score)
 
-    def _judge_parts(self, exercise: Exercise, outcomes: list, finding: Finding) -> tuple[float, str]:
+    def _judge_parts(
+        self,
+        exercise: Exercise,
+        outcomes: list,
+        finding: Finding,
+    ) -> tuple[float, str]:
         """Return the share of the points for the parts that are right, and a sentence about them.
 
         Parameters
@@ -502,7 +507,7 @@ class SubmissionGrader:
         correct = finding.cases_correct
         if len(correct) < len(test_cases):
             correct = self._find_mistake(exercise, test_cases, outcomes).cases_correct
-        names = exercise.find_right_parts(test_cases, correct)
+        names = exercise.list_passed_parts(test_cases, correct)
         share = exercise.compute_partial_share(names)
         if not share:
             return 0.0, "No part of the exercise is right in all of its cases."
@@ -614,7 +619,7 @@ class SubmissionGrader:
             prerequisites = [e.name for e in self.lab.prerequisites(exercise) if e.name in failures]
             if result.exercise not in failures or not prerequisites or self._is_stub(exercise):
                 continue
-            cells = _cut_after_test(self.notebook.cells, test, set(results.tests))
+            cells = _keep_cells_for_one_test(self.notebook.cells, test, set(results.tests))
             if not self._other_code_uses_exercises(set(prerequisites), cells):
                 continue  # a second run would give the same answers
             if seconds <= 0:
@@ -855,7 +860,11 @@ def _passed_output(text: str) -> NotebookNode:
     return make_output("stream", name="stdout", text=f"✓ {text}\n")
 
 
-def _cut_after_test(cells: list[NotebookNode], test: str, tests: set[str]) -> list[NotebookNode]:
+def _keep_cells_for_one_test(
+    cells: list[NotebookNode],
+    test: str,
+    tests: set[str],
+) -> list[NotebookNode]:
     """Return the cells up to and including one test cell, without any other test cells.
 
     Parameters

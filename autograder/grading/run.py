@@ -13,7 +13,7 @@ from autograder.core.text_format import join_words, make_printable
 from autograder.gradebook import result_store
 from autograder.gradebook.class_list import read_class_list
 from autograder.gradebook.classroom import Classroom, GradingError, Submission
-from autograder.gradebook.graded_submission import GradedSubmission, GradingOptions, apply_points
+from autograder.gradebook.graded_submission import GradedSubmission, GradingOptions, rescore_results
 from autograder.gradebook.policy import Policy, read_policy
 from autograder.grading.grade_submission import report_grader_fault
 from autograder.grading.pool import GradingPool
@@ -320,7 +320,7 @@ class _ClassGrader:
         if graded_submission.faults:
             place = f"{submission.student}, {submission.lab}"
             self.run.faults.append(f"{place}: {graded_submission.faults[0]}{remark}")
-        for result in apply_points(graded_submission, self.points[submission.lab]):
+        for result in rescore_results(graded_submission, self.points[submission.lab]):
             self.on_result(result)
         self.progress.advance()
 
@@ -334,7 +334,7 @@ class _ClassGrader:
         """Store a result in the cache if it is new, and write it into the gradebook if missing."""
         if is_new and graded_submission.faults:
             self._delete_result(submission)  # the older result is of another file or lab version
-            result_store.store_notebook(self.classroom, submission, graded_submission)
+            result_store.store_executed_notebook(self.classroom, submission, graded_submission)
         elif is_new:
             lab = self.labs[submission.lab]
             fingerprint = result_store.fingerprint_submission(submission, lab, self.options)

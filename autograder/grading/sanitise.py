@@ -204,12 +204,12 @@ def _filter_attribute(tag: str, attribute: str, value: str) -> str | None:
 # Rendering of Markdown
 
 
-def prepare_markdown(text: str, attachments: Mapping = {}) -> str:
+def simplify_slow_markdown(text: str, attachments: Mapping = {}) -> str:
     """Return Markdown unchanged, or as an indented code block if it takes long to render.
 
     The result may still contain unsafe HTML, which is cleaned when the Markdown is rendered.
 
-    >>> prepare_markdown("for a < b: <script>x()</script>")
+    >>> simplify_slow_markdown("for a < b: <script>x()</script>")
     'for a < b: <script>x()</script>'
     """
     if len(text) > MAX_MARKDOWN_CHARACTERS:

@@ -494,7 +494,11 @@ def _file_type_problem(mode: int) -> str:
     return ""
 
 
-def _stream_zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> Iterator[bytes]:
+def _stream_zip_member(
+    archive: zipfile.ZipFile,
+    info: zipfile.ZipInfo,
+    limit: int,
+) -> Iterator[bytes]:
     """Yield the bytes of a zip's member in pieces.
 
     Raises

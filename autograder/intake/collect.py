@@ -316,7 +316,10 @@ def _make_collection_report(
     )
 
 
-def _find_time_zones(timezone: str | None, course_timezone: str | None) -> tuple[tzinfo | None, tzinfo]:
+def _find_time_zones(
+    timezone: str | None,
+    course_timezone: str | None,
+) -> tuple[tzinfo | None, tzinfo]:
     """Return two time zones: the one that the instructor named or None, and the course's."""
     zone = None
     if timezone is not None:
@@ -419,7 +422,10 @@ def find_missing_submissions(
     return missing
 
 
-def _check_paths_and_list_folders_to_skip(paths: Sequence[Path], root: Path) -> set[tuple[int, int]]:
+def _check_paths_and_list_folders_to_skip(
+    paths: Sequence[Path],
+    root: Path,
+) -> set[tuple[int, int]]:
     """Raise UsageError for paths that cannot be collected, before any file is read.
 
     Returns

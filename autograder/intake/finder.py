@@ -567,7 +567,12 @@ class SubmissionFinder:
             notes=tuple(notes),
         )
 
-    def _find_lab_of_notebook(self, file: IncomingFile, owner: SubmissionAccount, is_alone: bool) -> str:
+    def _find_lab_of_notebook(
+        self,
+        file: IncomingFile,
+        owner: SubmissionAccount,
+        is_alone: bool,
+    ) -> str:
         """Return the lab to which a notebook belongs, found by its file name, cells or folders.
 
         Parameters

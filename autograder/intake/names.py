@@ -90,10 +90,10 @@ def is_generic_name(name: str) -> bool:
     return bool(_GENERIC.fullmatch(name))
 
 
-def is_container_folder(name: str, labs: Sequence[str]) -> bool:
+def is_named_like_class_folder(name: str, labs: Sequence[str]) -> bool:
     """Return True if a folder's name is usual for a folder that holds a class's submissions.
 
-    >>> [is_container_folder(name, []) for name in ("Lab 2", "x-submissions", "jane", "work")]
+    >>> [is_named_like_class_folder(name, []) for name in ("Lab 2", "x-submissions", "jane", "work")]
     [True, True, False, False]
     """
     if _CONTAINER.fullmatch(name) or name.endswith("-submissions"):

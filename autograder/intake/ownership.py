@@ -17,8 +17,8 @@ from autograder.intake.names import (
     escape_unprintable,
     find_lab_by_name,
     get_stem,
-    is_container_folder,
     is_generic_name,
+    is_named_like_class_folder,
     is_zip,
     make_safe_folder_name,
     normalise_name,
@@ -267,14 +267,14 @@ class DownloadOwnership:
                 "holds the students'."
             )
             return
-        names = self._sort_names_by_platform(paths, self._make_github_patterns(folder_path, name))
+        names = self._group_names_by_platform(paths, self._make_github_patterns(folder_path, name))
         platform = _majority_platform(names.votes) if names.readings else ""
         for path, readings in names.readings.items():
             owner = self._find_owner_by_majority_pattern(readings, platform, path, folder_path)
             self._owners[folder_path + path] = owner
             if isinstance(owner, SubmissionAccount) and owner.platform_path.endswith("/"):
                 self._owners[folder_path + owner.platform_path] = owner  # the whole folder
-        self._refuse_longer_assignment_names(folder_path, names.readings)
+        self._refuse_ambiguous_blackboard_logins(folder_path, names.readings)
         if platform == "":
             self._assign_files_named_after_students(folder_path, names.files)
             self._assign_owners_of_subfolders(folder_path, names.folders, name)
@@ -291,7 +291,7 @@ class DownloadOwnership:
         for file in names.files:
             self._owners[folder_path + file] = NO_OWNER_MESSAGE
 
-    def _refuse_longer_assignment_names(self, folder_path: str, paths: Iterable[str]) -> None:
+    def _refuse_ambiguous_blackboard_logins(self, folder_path: str, paths: Iterable[str]) -> None:
         """Refuse Blackboard's names that may hold a longer login after the other names' assignment.
 
         Beside "Lab 2_ada1", the login in "Lab 2_x_ada1" may be "x_ada1", although the roster has
@@ -312,7 +312,7 @@ class DownloadOwnership:
             if any(assignment.startswith(f"{other}_") for other in assignments):
                 self._owners[folder_path + path] = _describe_uncertain_login(text)
 
-    def _sort_names_by_platform(
+    def _group_names_by_platform(
         self,
         paths: list[list[str]],
         repositories: list[FilenamePattern],
@@ -436,11 +436,16 @@ class DownloadOwnership:
                 owner = self._find_owner_of_student_folder(folder, subpaths, is_student_level)
             self._owners[f"{folder_path}{folder}/"] = owner
 
-    def _has_container_name(self, folder: str, subpaths: list[list[str]], download_name: str) -> bool:
+    def _has_container_name(
+        self,
+        folder: str,
+        subpaths: list[list[str]],
+        download_name: str,
+    ) -> bool:
         """Return True if a folder is named after a collection, such as "Lab 2", not a student."""
         if self._is_in_roster(folder):
             return False
-        if is_container_folder(folder, self._labs) or _GRADESCOPE_EXPORT.fullmatch(folder):
+        if is_named_like_class_folder(folder, self._labs) or _GRADESCOPE_EXPORT.fullmatch(folder):
             return True
         normalised_download = normalise_name(re.sub(r" ?\(\d+\)$", "", download_name))
         if not normalised_download or normalised_download != normalise_name(folder):
@@ -732,7 +737,11 @@ def _make_owner_from_pattern_groups(
     )
 
 
-def _replace_identity(owner: SubmissionAccount, identity: Identity, account: str) -> SubmissionAccount:
+def _replace_identity(
+    owner: SubmissionAccount,
+    identity: Identity,
+    account: str,
+) -> SubmissionAccount:
     """Return a copy of an account's record with another student's names and numbers in it."""
     folder = identity.default_folder
     return replace(owner, identities=(identity,), default_folder=folder, account=account)

@@ -461,7 +461,11 @@ def _note_duplicate_and_unused_columns(headers: list[str], column_fields: list[s
     return notes
 
 
-def _read_person_from_row(headers: list[str], column_fields: list[str], row: list[str]) -> Person | None:
+def _read_person_from_row(
+    headers: list[str],
+    column_fields: list[str],
+    row: list[str],
+) -> Person | None:
     """Return the person in a row of the roster; None if the row is no student's.
 
     Parameters
@@ -548,7 +552,10 @@ def _refuse_or_note_duplicates(people: Sequence[Person]) -> list[str]:
     return notes
 
 
-def _find_values_of_two_people(people: Iterable[Person], field_name: str) -> list[tuple[str, Person, Person]]:
+def _find_values_of_two_people(
+    people: Iterable[Person],
+    field_name: str,
+) -> list[tuple[str, Person, Person]]:
     """Return each value of a field that two people have, with the earlier and the later person.
 
     Parameters

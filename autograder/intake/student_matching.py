@@ -98,7 +98,11 @@ class StudentMatcher:
             raise UnmatchedFile(match)
         return match
 
-    def _match_one_owner(self, owner: SubmissionAccount, lab: str) -> tuple[MatchedStudent, ...] | str:
+    def _match_one_owner(
+        self,
+        owner: SubmissionAccount,
+        lab: str,
+    ) -> tuple[MatchedStudent, ...] | str:
         """Return the students who use one account of a platform, or a message if none are found.
 
         Other accounts are not compared here.
@@ -131,7 +135,11 @@ class StudentMatcher:
             return ""
         return self._context.folder_by_account.get((owner.platform, identity.lms_id), "")
 
-    def _match_by_roster(self, owner: SubmissionAccount, lab: str) -> tuple[MatchedStudent, ...] | str:
+    def _match_by_roster(
+        self,
+        owner: SubmissionAccount,
+        lab: str,
+    ) -> tuple[MatchedStudent, ...] | str:
         """Return the people of the roster to whom an account belongs; a message if uncertain.
 
         The name of an owner may be that of a group. Then all members of the group are returned.

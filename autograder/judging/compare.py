@@ -13,8 +13,8 @@ from autograder.core.time_limit import TimeLimitExceeded, limit_call_time
 from autograder.judging.error_messages import (
     classify_error,
     explain_error,
-    find_error_subject,
     has_complete_explanation,
+    make_error_cause_key,
 )
 from autograder.values import value_types
 from autograder.values.case_records import (
@@ -25,8 +25,8 @@ from autograder.values.case_records import (
     TestCase,
     Value,
 )
+from autograder.values.common_mistakes import NOT_WRITTEN_MESSAGE, Difference
 from autograder.values.deferred_calls import describe_query
-from autograder.values.structural_mistakes import NOT_WRITTEN_MESSAGE, Difference
 from autograder.values.wording import ResultWording, add_article, format_megabytes, format_ordinal
 
 MAX_COMPARISON_SECONDS = 5.0  # of CPU time in which a course's own function compares one case
@@ -71,7 +71,7 @@ def _error_cause_key(error: str, rules: ComparisonRules) -> tuple[str, str]:
         if type_name in {"ValueError", "InvalidArgumentError", "RuntimeError", "TypeError"}:
             return "ValueError", ""  # Keras's backends raise different types for it
         return type_name, ""
-    return type_name, find_error_subject(error)
+    return type_name, make_error_cause_key(error)
 
 
 # The functions below find the first difference between a student's result and the expected one.
@@ -153,7 +153,7 @@ def _compare_all_but_memory(
         return Difference("nothing", "Your function returned None.", "returns-nothing")
     if not is_printed and outcome.value is None and outcome.type != "NoneType":
         return _difference_for_unsupported_result(expected, outcome, rules, inputs)
-    if _find_unanswered_query(outcome, inputs):
+    if _describe_unanswered_query(outcome, inputs):
         return _difference_for_unsupported_result(expected, outcome, rules, inputs)
     difference = None
     if rules.compare or not has_responses:
@@ -252,7 +252,7 @@ def _compare_query_responses(
     return None
 
 
-def _find_unanswered_query(outcome: CallOutcome, inputs: Inputs) -> tuple[str, str] | None:
+def _describe_unanswered_query(outcome: CallOutcome, inputs: Inputs) -> tuple[str, str] | None:
     """Return the first query that gave no result, as subject and verb of a sentence; or None.
 
     A query is what a test case does with a returned object, such as calling it.
@@ -278,7 +278,7 @@ def _make_error_difference(outcome: CallOutcome, inputs: Inputs) -> Difference:
     if mistake:
         explanation = explain_error(mistake, outcome)
         is_complete = bool(explanation) and has_complete_explanation(mistake, outcome)
-    subject, _ = _find_unanswered_query(outcome, inputs) or ("Your function", "")
+    subject, _ = _describe_unanswered_query(outcome, inputs) or ("Your function", "")
     not_callable = re.fullmatch(r"TypeError: '(\w+)' object is not callable", outcome.error)
     # An error with a line number was raised in the student's code. Otherwise it was raised when the
     # test case called the object that the student's function had returned.
@@ -379,7 +379,7 @@ def _difference_for_unsupported_result(
 ) -> Difference:
     """Return a description of a result that cannot be compared, because its type is unsupported."""
     type_name = add_article(outcome.type)
-    query = _find_unanswered_query(outcome, inputs)
+    query = _describe_unanswered_query(outcome, inputs)
     if query:
         expectation = _describe_expectation(expected[len(outcome.value)])
         text = f"{' '.join(query)} {type_name}, which cannot be compared. {expectation}"

@@ -16,7 +16,7 @@ from autograder.core.text_format import join_words
 from autograder.judging.library_equivalents import (
     KEYWORD_EQUIVALENTS,
     describe_equivalent,
-    describe_library,
+    explain_missing_library,
     find_equivalent,
 )
 from autograder.values.case_records import CallOutcome
@@ -128,7 +128,7 @@ def classify_error(error: str) -> str | None:
     return None
 
 
-def find_error_subject(error: str) -> str:
+def make_error_cause_key(error: str) -> str:
     """Return a text that is the same for two errors of one type if they have the same cause."""
     text = error.partition(": ")[2]
     mistake = classify_error(error)
@@ -219,7 +219,7 @@ def has_complete_explanation(mistake: str, outcome: CallOutcome) -> bool:
         return bool(is_container or (name and find_equivalent(name[1])))
     if mistake == "name-not-defined":
         name = re.search(r"name '(\w+)' is not defined", error)
-        return bool(name and (name[1] in sys.stdlib_module_names or describe_library(name[1])))
+        return bool(name and (name[1] in sys.stdlib_module_names or explain_missing_library(name[1])))
     if mistake == "call-that-does-not-fit":
         keyword = re.search(r"keyword argument '(\w+)'", error)
         return bool(keyword and keyword[1] in KEYWORD_EQUIVALENTS) or ".view(" in outcome.line
@@ -358,7 +358,7 @@ def _explain_undefined_name(outcome: CallOutcome) -> str:
     name = match[1]
     if name in sys.stdlib_module_names:
         return f"`{name}` is one of Python's modules. Write `import {name}` before you use it."
-    library = describe_library(name)
+    library = explain_missing_library(name)
     if library:
         attribute = re.search(rf"\b{name}(?:\.\w+)*\.(\w+)", _get_line(outcome))
         equivalent = describe_equivalent(attribute[1] if attribute else name)
@@ -407,7 +407,7 @@ def _explain_attribute(outcome: CallOutcome) -> str:
     return f"{owner_words[0].upper()}{owner_words[1:]} has no `.{name}`. {describe_equivalent(name)}".strip()
 
 
-def _explain_keyword(outcome: CallOutcome) -> str:
+def _explain_wrong_arguments(outcome: CallOutcome) -> str:
     """Explain wrong arguments in a call: a keyword of PyTorch, say, or too many arguments."""
     code = _get_line(outcome)
     match = re.search(r"(?:unexpected keyword argument|got an unexpected) '(\w+)'", outcome.error)
@@ -426,7 +426,8 @@ def _explain_keyword(outcome: CallOutcome) -> str:
     if "either both or neither" in outcome.error:
         return "`np.where` needs three arguments: the condition, the value where it is true, and the other value."
     missing = re.search(
-        r"(\w+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.*)", outcome.error
+        r"(\w+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.*)",
+        outcome.error,
     )
     if missing:
         names = re.findall(r"'(\w+)'", missing[2])
@@ -494,7 +495,7 @@ _EXPLAINERS: dict[str, Callable[[CallOutcome], str]] = {
     "name-not-defined": _explain_undefined_name,
     "array-for-a-single-number": _explain_single_number,
     "attribute-that-is-not-there": _explain_attribute,
-    "call-that-does-not-fit": _explain_keyword,
+    "call-that-does-not-fit": _explain_wrong_arguments,
     "axes-that-do-not-match": _explain_axes,
     "not-a-dtype": _explain_dtype,
     "operator-that-does-not-fit": _explain_operator,

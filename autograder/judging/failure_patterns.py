@@ -27,7 +27,7 @@ SCALAR_TYPES = (bool, int, float, str, DeferredCall)
 # ones.
 
 
-def describe_failing_cases(cases: Sequence[JudgedCase]) -> str:
+def describe_failing_feature(cases: Sequence[JudgedCase]) -> str:
     """Name a feature, such as `axis=0`, that tells failing test cases from right ones; else ""."""
     failing: list[list[str]] = []
     passing: list[list[str]] = []
@@ -45,7 +45,7 @@ def describe_failing_cases(cases: Sequence[JudgedCase]) -> str:
         if len(failing) == 1:
             return f"{right}. The failing case has {in_all[0]}."
         return f"{right}. All failing cases have {in_all[0]}."
-    pair = _find_features_shared_in_group(failing, passing)[:2]
+    pair = _find_repeated_features_of_group(failing, passing)[:2]
     if pair and not any(set(pair).isdisjoint(features) for features in failing):
         return f"{right}. All failing cases have {join_words(pair, 'or')}."
     in_right = _find_separating_features(passing, failing)
@@ -62,7 +62,7 @@ def _find_separating_features(
     return [feature for feature in feature_lists[0] if feature in common]
 
 
-def _find_features_shared_in_group(
+def _find_repeated_features_of_group(
     feature_lists: list[list[str]], other_feature_lists: list[list[str]]
 ) -> list[str]:
     """Return the features that two or more test cases of one group have, and none of the other."""
@@ -200,7 +200,10 @@ Predicate = Callable[[np.ndarray, np.ndarray, np.ndarray], bool | None]
 PatternTable = Sequence[tuple[str, Predicate]]
 
 
-def describe_differences(pairs: Sequence[tuple[Value, Value]], rules: ComparisonRules) -> str:
+def describe_difference_pattern(
+    pairs: Sequence[tuple[Value, Value]],
+    rules: ComparisonRules,
+) -> str:
     """Describe a pattern in all the wrong results, such as "Only the last row differs."; else "".
 
     Only pairs of single numbers, or of arrays of equal shape, are considered. A pattern must fit
@@ -459,7 +462,7 @@ _SIZE_PATTERNS: PatternTable = [
 # The functions below describe results that are right in part.
 
 
-def describe_returned_values_right_in_all_cases(
+def describe_which_returned_values_are_right(
     pairs: Sequence[tuple[Value, Value]], rules: ComparisonRules
 ) -> str:
     """Say which of several returned values are right in all test cases; "" if none is."""

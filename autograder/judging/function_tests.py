@@ -6,7 +6,7 @@ that runs the student's code, to record the results of the calls that it makes. 
 grader, where the recorded results are replayed to it. Only there its assertions count, and none of
 the student's code runs.
 
-An exercise says ``call=call_in_test, compare=compare_in_test``. Its cases return
+An exercise says ``call=run_test_function, compare=compare_by_test_function``. Its cases return
 `inputs_for_test(...)` where they are tests, otherwise `inputs(...)`.
 """
 
@@ -66,7 +66,7 @@ def inputs_for_test(test: Callable | str, /, **values: Value) -> Inputs:
     return Inputs((), {TEST_ARGUMENT: test, **values})
 
 
-def call_in_test(function: Any, /, *args: Value, **kwargs: Value) -> Any:
+def run_test_function(function: Any, /, *args: Value, **kwargs: Value) -> Any:
     """Run a test case's test function on the student's function; return the recorded results.
 
     The results are those of the calls that the test function makes.
@@ -124,7 +124,7 @@ def record_test_calls(
     return recorder.events, None
 
 
-def compare_in_test(expected: Value, value: Value, tolerance: Any, inputs: Inputs) -> str | None:
+def compare_by_test_function(expected: Value, value: Value, tolerance: Any, inputs: Inputs) -> str | None:
     """Run a test function on recorded results; return a sentence on the failed assertion, or None.
 
     In a case without a test, compare the values of variables with the expected ones.

@@ -20,11 +20,11 @@ from autograder.judging.compare import (
     select_failing_cases,
 )
 from autograder.judging.failure_patterns import (
-    describe_differences,
-    describe_failing_cases,
+    describe_difference_pattern,
+    describe_failing_feature,
     describe_length_difference,
     describe_multiple,
-    describe_returned_values_right_in_all_cases,
+    describe_which_returned_values_are_right,
 )
 from autograder.judging.transformations import explain_by_transformation, find_transformation
 from autograder.values.arrays import PRECISION_MISTAKES
@@ -36,7 +36,7 @@ from autograder.values.case_records import (
     TestCase,
     Value,
 )
-from autograder.values.structural_mistakes import MISTAKES, Difference
+from autograder.values.common_mistakes import MISTAKES, Difference
 from autograder.values.tolerance import effective_tolerance
 from autograder.values.value_types import find_arrays
 
@@ -266,13 +266,13 @@ def _add_best_explanation(
     # Name an error if the function raises it in at least half of the failing test cases. Any other
     # mistake must explain every failing case.
     if same_mistake == len(failing) or (is_error and 0 < same_mistake >= len(failing) / 2):
-        return _explain_by_structural_mistake(finding, difference, cases, inner_note, modified_note)
+        return _explain_by_common_mistake(finding, difference, cases, inner_note, modified_note)
     return replace(
         finding, means=_describe_unexplained_failures(shown_case, cases, inner_note, modified_note)
     )
 
 
-def _explain_by_structural_mistake(
+def _explain_by_common_mistake(
     finding: Finding,
     difference: Difference,
     cases: Sequence[JudgedCase],
@@ -284,7 +284,7 @@ def _explain_by_structural_mistake(
     means, nudge = MISTAKES[difference.mistake]
     common = ""
     if difference.kind == "error":
-        common = describe_failing_cases(cases)
+        common = describe_failing_feature(cases)
     if not difference.needs_hint:
         nudge = ""
     means = _join_sentences(difference.means or means, inner_note, common, modified_note)
@@ -314,7 +314,7 @@ def _describe_unexplained_failures(
         pattern = describe_length_difference(pairs)
     properties = shown_case.rules.properties
     lacking = describe_failing_property(shown_case.value, shown_case.inputs, properties)
-    common = describe_failing_cases(cases)
+    common = describe_failing_feature(cases)
     return _join_sentences(error, lacking, pattern, inner_note, common, modified_note)
 
 
@@ -365,12 +365,10 @@ def _describe_pattern_of_wrong_values(cases: Sequence[JudgedCase], shown_case: J
         transformation = find_transformation(differing, differing)
         if transformation:
             pattern = transformation.means
-    pattern = pattern or describe_differences(pairs, shown_case.rules)
+    pattern = pattern or describe_difference_pattern(pairs, shown_case.rules)
     right_parts = ""
     if path and not shown_case.inputs.result_queries:
-        right_parts = describe_returned_values_right_in_all_cases(
-            _value_pairs(differing, ()), shown_case.rules
-        )
+        right_parts = describe_which_returned_values_are_right(_value_pairs(differing, ()), shown_case.rules)
     return _join_sentences(pattern, describe_multiple(*pairs[0]), right_parts)
 
 

@@ -193,10 +193,10 @@ _EQUIVALENTS = {
 }
 
 
-def describe_library(name: str) -> str:
+def explain_missing_library(name: str) -> str:
     """Return a sentence on a library that a name usually stands for; "" if it is none.
 
-    >>> describe_library("torch")
+    >>> explain_missing_library("torch")
     'This exercise is written with NumPy, and PyTorch (`torch`) is not imported.'
     """
     library = _LIBRARIES.get(name)

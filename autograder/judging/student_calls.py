@@ -47,8 +47,8 @@ def call_student_function(function: Any, inputs: Inputs, call: str = "function")
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            with CapturedOutput(output), memory:
-                target = _call_target(function, call)
+            with OutputCapture(output), memory:
+                target = _find_call_target(function, call)
                 result = target(*copies.args, **copies.kwargs)
                 if inputs.result_queries and result is not None:
                     responses = _QueryResponses()
@@ -73,7 +73,7 @@ def call_student_function(function: Any, inputs: Inputs, call: str = "function")
     return CallOutcome(value, type_name, "", modified_names, output.text, peak_bytes=memory.peak_bytes)
 
 
-class CapturedOutput:
+class OutputCapture:
     """Context for a call: it captures printed text, drops stderr, and makes `input` raise EOFError.
 
     Otherwise a check in a notebook would wait for the student to type something in every case. The
@@ -104,7 +104,7 @@ def pack_result(result: Any) -> tuple[str, Value]:
     return "tensor" if value_types.is_tensor(result) else type(result).__name__, value
 
 
-def _call_target(function: Any, call: str) -> Any:
+def _find_call_target(function: Any, call: str) -> Any:
     """Return the function to call for an exercise, which in turn calls the student's function.
 
     `call` names it: "figure" for the code that captures a plot, "module:function" for a function of

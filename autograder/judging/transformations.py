@@ -19,7 +19,7 @@ from autograder.core.text_format import join_words
 from autograder.judging.compare import JudgedCase, same_outcome, select_failing_cases
 from autograder.judging.error_messages import SPECIFIC_FAMILIES
 from autograder.values.case_records import CallOutcome, Inputs, Misconception, Value
-from autograder.values.structural_mistakes import MISTAKES
+from autograder.values.common_mistakes import MISTAKES
 from autograder.values.tolerance import elements_agree
 from autograder.values.wording import describe_axis, format_ordinal, prefix_place
 

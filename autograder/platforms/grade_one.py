@@ -11,8 +11,8 @@ from autograder.core.course import Course
 from autograder.core.errors import UsageError
 from autograder.core.notebook_cells import get_grade_id
 from autograder.core.results import Result
-from autograder.gradebook.classroom import Submission, read_lab_notebook, read_notebook
-from autograder.gradebook.graded_submission import GradedSubmission, GradingOptions, apply_points
+from autograder.gradebook.classroom import Submission, read_notebook, read_submitted_notebook
+from autograder.gradebook.graded_submission import GradedSubmission, GradingOptions, rescore_results
 from autograder.gradebook.policy import read_policy
 from autograder.grading.grade_submission import grade_unreadable_submission, report_grader_fault
 from autograder.grading.pool import GradingPool, choose_sandbox_class
@@ -135,7 +135,7 @@ def make_platform_result(lab: Lab, submission: GradedSubmission) -> PlatformResu
     points = read_policy(lab.course, {lab.name: lab}).points[lab.name]
     seconds = sum(result.seconds for result in submission.results)
     coarse_results = []
-    for result in apply_points(submission, points):
+    for result in rescore_results(submission, points):
         coarse_results.append(replace(result, seconds=float(round(result.seconds))))
     return PlatformResult(
         lab.name,
@@ -173,7 +173,7 @@ def _read_notebook_and_find_lab(
         if lab is None:
             advice = "say with --lab which lab's notebook is expected in it"
             raise UsageError(f"{path} is a folder: {advice}.")
-        return *read_lab_notebook(path, lab.name), lab
+        return *read_submitted_notebook(path, lab.name), lab
     if not path.is_symlink() and not path.exists():
         raise UsageError(f"There is no file {path}.")
     data, remark = read_notebook(path)

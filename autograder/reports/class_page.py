@@ -25,7 +25,7 @@ from autograder.core.results import Result, Verdict
 from autograder.core.text_format import format_count
 from autograder.gradebook import result_store
 from autograder.gradebook.attempt_choice import describe_ungraded_attempts
-from autograder.gradebook.class_list import make_name_key
+from autograder.gradebook.class_list import make_name_sort_key
 from autograder.gradebook.classroom import Classroom
 from autograder.reports.marks import ClassMarks, Mark, display_name, refresh_and_read_marks
 from autograder.reports.platform_csv import (
@@ -43,8 +43,8 @@ from autograder.reports.statistics import (
     ExerciseGroup,
     compute_student_percentages,
     count_misconceptions,
+    find_exercises_by_submission,
     find_students_in_need,
-    group_exercises,
     summarise_distribution,
     summarise_lab,
 )
@@ -262,7 +262,7 @@ class ClassReport:
     @cached_property
     def expected_submissions(self) -> list[Mark]:
         """Graded submissions without those for labs that were probably submitted by mistake."""
-        mistaken = self.marks.mistaken_labs
+        mistaken = self.marks.mistaken_lab_submitters
         return [mark for mark in self.graded_submissions if mark.lab not in mistaken]
 
     @cached_property
@@ -270,7 +270,7 @@ class ClassReport:
         """Marks of all graded submissions, sorted by the student's name and by lab."""
         marks = [mark for mark in self.marks.marks.values() if mark.results]
         names = {mark.student: self.display_name(mark.student) for mark in marks}
-        return sorted(marks, key=lambda mark: (make_name_key(names[mark.student]), mark.lab))
+        return sorted(marks, key=lambda mark: (make_name_sort_key(names[mark.student]), mark.lab))
 
     @cached_property
     def ungraded_submissions(self) -> list[tuple[str, str]]:
@@ -334,7 +334,7 @@ def _statistics_for_template(report: ClassReport) -> dict[str, Any]:
         "overall": _summarise_percentages(report, enrolled_students),
         "students_in_need": find_students_in_need(submissions, marks, report.missing, list(by_lab)),
         "misconceptions": count_misconceptions(submissions, report.labs),
-        "blank": group_exercises(submissions, is_blank),
+        "blank": find_exercises_by_submission(submissions, is_blank),
         "dropped": dropped_exercises,
     }
 
@@ -344,7 +344,7 @@ def _pending_matters_for_template(report: ClassReport) -> dict[str, Any]:
     marks = report.marks
     verdict_groups: list[tuple[Verdict, str, str, list[ExerciseGroup]]] = []
     for verdict, (title, advice) in VERDICT_ADVICE.items():
-        groups = group_exercises(report.graded_submissions, partial(_has_verdict, verdict))
+        groups = find_exercises_by_submission(report.graded_submissions, partial(_has_verdict, verdict))
         if groups:
             verdict_groups.append((verdict, title, advice, groups))
     late_without_time = []

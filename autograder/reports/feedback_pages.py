@@ -23,7 +23,7 @@ from autograder.gradebook.policy import read_policy
 from autograder.grading.progress import Progress
 from autograder.grading.run import describe_error
 from autograder.grading.worker import WorkerFailed, run_calls_in_workers
-from autograder.reports.feedback_summary import build_summary, read_released_notebook
+from autograder.reports.feedback_summary import build_summary, make_released_notebook
 from autograder.reports.marks import read_marks, refresh_and_read_marks
 from autograder.reports.student_page import FeedbackSummary, render_student_page
 
@@ -39,7 +39,7 @@ _PAGE_SOURCES = (
 
 
 @dataclass
-class FeedbackCounts:
+class FeedbackOutcome:
     """Counts of the written and unchanged feedback pages, and a sentence for each failure.
 
     Parameters
@@ -61,7 +61,7 @@ def write_feedback_pages(
     progress: Progress,
     force: bool = False,
     workers: int | None = None,
-) -> FeedbackCounts:
+) -> FeedbackOutcome:
     """Write `feedback/<student>/<lab>/<lab>.html` for all graded submissions.
 
     A page is not written again if the marks and the notebook have not changed.
@@ -105,7 +105,7 @@ class _PageWriter:
         self.classroom = classroom
         self.labs = labs
         self.progress = progress
-        self.counts = FeedbackCounts()
+        self.counts = FeedbackOutcome()
         # The class uses nbgrader's exchange if there is a submission_secret.txt: the exchange puts
         # this file into each submission that it collects.
         self.uses_exchange = any(classroom.submitted.glob("*/*/submission_secret.txt"))
@@ -217,7 +217,7 @@ def render_page_file(course: str, summary: FeedbackSummary, notebook_path: str, 
     without_markup : bool
         Show code without colours and Markdown as plain text, which takes less time.
     """
-    released_notebook = read_released_notebook(read_lab_in(course, summary.lab))
+    released_notebook = make_released_notebook(read_lab_in(course, summary.lab))
     content = json.loads(Path(notebook_path).read_bytes())
     return render_student_page(summary, released_notebook, content, without_markup)
 
@@ -259,4 +259,4 @@ class FeedbackExporter(Exporter):
         submission = result_store.load_all_results(classroom, student).get((student, lab.name))
         summary = build_summary(classroom, lab, student, marks, submission)
         _, resources = super().from_notebook_node(nbformat.v4.new_notebook(), resources, **kw)
-        return render_student_page(summary, read_released_notebook(lab), nb), resources
+        return render_student_page(summary, make_released_notebook(lab), nb), resources

@@ -12,7 +12,7 @@ from autograder.core.rounding import format_points
 from autograder.core.text_format import format_count, join_words
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.gradebook_records import (
-    EarlierMark,
+    SupersededMark,
     describe_earlier_mark,
     read_manual_marks_of_earlier_answers,
 )
@@ -28,13 +28,13 @@ from autograder.reports.student_page import (
     ReleasedNotebook,
     SummaryLine,
 )
-from autograder.values.structural_mistakes import MISTAKES, NOT_WRITTEN_MESSAGE
+from autograder.values.common_mistakes import MISTAKES, NOT_WRITTEN_MESSAGE
 
 MAX_MESSAGE_CHARACTERS = 600
 
 
 @cache
-def read_released_notebook(lab: Lab) -> ReleasedNotebook:
+def make_released_notebook(lab: Lab) -> ReleasedNotebook:
     """Return the notebook of a lab as students got it, for rendering feedback pages."""
     notebook = release_notebook(lab.read_solution(), lab)
     cells = (*release_for_grading(lab).cells, *notebook.cells)
@@ -213,13 +213,13 @@ def _build_summary_line(
     name: str,
     mark: Mark,
     results: Mapping[str, Result],
-    earlier_mark: EarlierMark | None,
+    earlier_mark: SupersededMark | None,
 ) -> SummaryLine:
     """Return the feedback summary's line on one exercise, such as "✗ softmax: 0 of 2 points".
 
     Parameters
     ----------
-    earlier_mark : EarlierMark, optional
+    earlier_mark : SupersededMark, optional
         Points and comment that a person gave for an earlier answer, if there was one.
     """
     max_score, score, result = mark.points[name], mark.scores[name], results.get(name)

@@ -82,7 +82,7 @@ def write_feedback_archives(
     for lab in labs:
         folder = classroom.root / "returned" / lab.name
         shutil.rmtree(folder, ignore_errors=True)
-        feedback = _sort_pages_by_platform(classroom, lab, marks, stored_results, failures)
+        feedback = _group_or_copy_pages(classroom, lab, marks, stored_results, failures)
         yield from _write_moodle_and_canvas_zips(classroom, lab, feedback, failures)
         if feedback.page_count:
             yield f"{folder}: {format_count(feedback.page_count, 'page')}."
@@ -119,7 +119,7 @@ def _replace_zip_archive(
         yield f"{path}: {format_count(file_count, 'page')}."
 
 
-def _sort_pages_by_platform(
+def _group_or_copy_pages(
     classroom: Classroom,
     lab: Lab,
     marks: ClassMarks,
@@ -192,7 +192,7 @@ def _make_notebooks_with_feedback(
         notebook = classroom.notebook_path(summary.student, summary.lab)
         calls.append((course, summary, str(notebook)))
     outcomes = run_calls_in_workers(
-        render_notebook_file,
+        render_feedback_notebook,
         calls,
         workers=count_cores(),
         seconds=MAX_PAGE_SECONDS,
@@ -202,7 +202,7 @@ def _make_notebooks_with_feedback(
         yield names[i], outcome
 
 
-def render_notebook_file(
+def render_feedback_notebook(
     course: str, summary: FeedbackSummary, notebook_path: str, without_answers: bool
 ) -> str:
     """Return the feedback on one submission as a notebook in JSON; called in a worker process.

@@ -42,7 +42,7 @@ from autograder.grading.sanitise import extract_pictures
 from autograder.grading.worker import run_calls_in_workers
 from autograder.intake.names import escape_unprintable, normalise_name
 from autograder.reports import safe_html
-from autograder.reports.feedback_summary import read_released_notebook
+from autograder.reports.feedback_summary import make_released_notebook
 from autograder.reports.marks import ClassMarks, Mark, refresh_and_read_marks
 from autograder.reports.platform_csv import escape_formula
 from autograder.reports.pseudonyms import assign_pseudonyms
@@ -174,7 +174,7 @@ class QuestionAnswers:
         return digest[:10].translate(str.maketrans("0123456789abcdef", "abcdefghijklmnop"))
 
 
-def read_question_answers(
+def read_question_marks(
     classroom: Classroom, lab: Lab, name: str, *, anonymous: bool = False
 ) -> QuestionAnswers:
     """Return a question with each student's mark from the gradebook, but not the answers' texts.
@@ -452,7 +452,7 @@ def _render_answers_page(question: QuestionAnswers, groups: Sequence[AnswerGroup
     return safe_html.render_page(
         "answers.html",
         question=question,
-        question_html=render_question_text(read_released_notebook(question.lab), question.name),
+        question_html=render_question_text(make_released_notebook(question.lab), question.name),
         scheme=safe_html.render_lab_markdown(scheme) if scheme else "",
         groups=groups,
     )
@@ -474,14 +474,14 @@ def import_sheets(classroom: Classroom, lab: Lab, name: str, sheets: Sequence[Pa
     SheetError
         If a row cannot be imported; then nothing is.
     """
-    question = read_question_answers(classroom, lab, name)
+    question = read_question_marks(classroom, lab, name)
     new_marks = merge_sheets(question, sheets)
     old_marks = question.marks
     with GradebookWriter(classroom) as gradebook:
         gradebook.record_marks_of_question(lab, name, new_marks)
     # Group members share a mark, so writing one member's mark has changed the others' marks. Read
     # all marks again.
-    ungraded_count = read_question_answers(classroom, lab, name).ungraded_count
+    ungraded_count = read_question_marks(classroom, lab, name).ungraded_count
     point_count = comment_count = 0
     for student, mark in new_marks.items():
         point_count += mark.points != old_marks[student].points
@@ -541,7 +541,7 @@ class _SheetMerge:
         for answer in question.answers:
             student_key = question.make_row_key(answer).split("-")[0]
             self.answer_by_key[student_key] = answer
-        self.names = _accepted_names_by_student(question)
+        self.names = _list_sheet_names_by_student(question)
         self.current_marks = question.marks
         self.places: dict[str, str] = {}  # student -> row that gave the new mark
 
@@ -627,7 +627,7 @@ def _split_key(key: str) -> tuple[str, str, str]:
     return parts[0], parts[1], parts[2]
 
 
-def _accepted_names_by_student(question: QuestionAnswers) -> dict[str, set[str]]:
+def _list_sheet_names_by_student(question: QuestionAnswers) -> dict[str, set[str]]:
     """Return, for each student, the names that a marks sheet may use: name, folder, pseudonym."""
     names: dict[str, set[str]] = {}
     for answer in question.answers:

@@ -14,12 +14,12 @@ from autograder.authoring.lab import Lab, read_labs
 from autograder.core.notebook_cells import make_grade_id, make_test_grade_id
 from autograder.core.results import Result, ResultReason, Verdict
 from autograder.core.rounding import round_half_up
-from autograder.gradebook.class_list import ClassList, make_name_key, read_class_list
+from autograder.gradebook.class_list import ClassList, make_name_sort_key, read_class_list
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.deadlines import Deadlines, read_deadlines, read_timings
 from autograder.gradebook.gradebook_records import was_interrupted
 from autograder.gradebook.gradebook_writer import refresh_gradebook
-from autograder.gradebook.graded_submission import GradedSubmission, apply_points
+from autograder.gradebook.graded_submission import GradedSubmission, rescore_results
 from autograder.gradebook.nbgrader_db import (
     GradebookError,
     format_error,
@@ -30,7 +30,7 @@ from autograder.gradebook.nbgrader_db import (
 from autograder.gradebook.policy import Policy, read_policy
 from autograder.gradebook.regrade_requests import RegradeRequests, read_regrade_requests
 from autograder.intake import Origin, Person, is_submitted_by_few
-from autograder.values.structural_mistakes import NOT_WRITTEN_MESSAGE
+from autograder.values.common_mistakes import NOT_WRITTEN_MESSAGE
 
 
 def format_full_name(person: Person, pattern: str = "{first} {last}") -> str:
@@ -63,7 +63,7 @@ def _name_sort_key(person: Person) -> tuple[str, str, str]:
     if not last:
         *first_names, last = (person.name or person.student).split() or [""]
         first = first or " ".join(first_names)
-    return make_name_key(last), make_name_key(first), person.student
+    return make_name_sort_key(last), make_name_sort_key(first), person.student
 
 
 class MarkState(StrEnum):
@@ -275,12 +275,12 @@ class ClassMarks:
         missing = {}
         for lab in self.policy.due_dates:
             submitters = [s for s in students if (s, lab) in self.submissions]
-            if submitters and lab not in self.mistaken_labs:
+            if submitters and lab not in self.mistaken_lab_submitters:
                 missing[lab] = [s for s in students if (s, lab) not in self.submissions]
         return missing
 
     @cached_property
-    def mistaken_labs(self) -> dict[str, list[str]]:
+    def mistaken_lab_submitters(self) -> dict[str, list[str]]:
         """Students who submitted a lab that they may have taken for another one, by lab.
 
         Such a lab has no due date, and only a few of the class submitted it.
@@ -298,7 +298,7 @@ class ClassMarks:
     @property
     def tabulated_labs(self) -> list[Assignment]:
         """Labs that are columns of the tables: all but those that were submitted by mistake."""
-        return [lab for name, lab in self.labs.items() if name not in self.mistaken_labs]
+        return [lab for name, lab in self.labs.items() if name not in self.mistaken_lab_submitters]
 
     @property
     def _expected_students(self) -> list[str]:
@@ -329,14 +329,14 @@ class ClassMarks:
         'John Smith (js2)'
         """
         name = format_full_name(self.students[student])
-        if self._name_counts[make_name_key(name)] > 1 and name != student:
+        if self._name_counts[make_name_sort_key(name)] > 1 and name != student:
             name += f" ({student})"
         return name
 
     @cached_property
     def _name_counts(self) -> Counter[str]:
         """Number of students of each name, by the name in the form that is compared."""
-        return Counter(make_name_key(format_full_name(person)) for person in self.students.values())
+        return Counter(make_name_sort_key(format_full_name(person)) for person in self.students.values())
 
     @property
     def enrolled(self) -> list[Person]:
@@ -363,7 +363,7 @@ class ClassMarks:
         A submission with a cached result that the gradebook lacks gets a new mark.
         """
         for (student, lab), submission in stored_results.items():
-            rows = tuple(apply_points(submission, self.policy.points[lab]))
+            rows = tuple(rescore_results(submission, self.policy.points[lab]))
             self.students.setdefault(student, Person(student=student))
             self.labs.setdefault(lab, Assignment(lab, None, sum(row.max_score for row in rows)))
             mark = self.marks.get((student, lab)) or Mark(

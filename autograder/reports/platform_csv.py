@@ -75,7 +75,10 @@ def format_all_marks_csv(marks: ClassMarks) -> str:
     rows = [_GRADES_COLUMNS]
     for person in marks.students.values():
         for lab in marks.labs.values():
-            if lab.name in marks.mistaken_labs and (person.student, lab.name) not in marks.submissions:
+            if (
+                lab.name in marks.mistaken_lab_submitters
+                and (person.student, lab.name) not in marks.submissions
+            ):
                 continue
             rows.append(_grades_csv_row(marks, person, lab))
     return format_csv(rows)

@@ -21,7 +21,7 @@ from autograder.reports.submission_patterns import (
     find_outcome_patterns,
     is_blank,
 )
-from autograder.values.structural_mistakes import MISTAKES
+from autograder.values.common_mistakes import MISTAKES
 
 # The discrimination of an exercise says how well it separates strong from weak students. It is a
 # correlation, which means little for fewer students than this.
@@ -138,7 +138,7 @@ class LabStatistics:
 
 
 @dataclass
-class MisconceptionCount:
+class MisconceptionOccurrences:
     """A misconception, with the students who have it and the exercises in which it occurred.
 
     Parameters
@@ -316,12 +316,12 @@ def summarise_lab(lab: str, submissions: Sequence[Mark], marks: ClassMarks) -> L
 def count_misconceptions(
     submissions: Sequence[Mark],
     labs: Mapping[str, Lab],
-) -> list[MisconceptionCount]:
+) -> list[MisconceptionOccurrences]:
     """Count the students with each misconception; the most frequent misconception comes first.
 
     Misconceptions of the same name in several exercises and labs are counted as one.
     """
-    entries: dict[str, MisconceptionCount] = {}
+    entries: dict[str, MisconceptionOccurrences] = {}
     descriptions: dict[str, Counter] = defaultdict(Counter)
     students_by_exercise: dict[str, set[str]] = defaultdict(set)
     for mark in submissions:
@@ -330,7 +330,7 @@ def count_misconceptions(
             if row.misconception is None or row.verdict is Verdict.PASS:
                 continue
             descriptions[row.misconception][_describe_misconception(row, labs)] += 1
-            entry = entries.setdefault(row.misconception, MisconceptionCount(row.misconception, ""))
+            entry = entries.setdefault(row.misconception, MisconceptionOccurrences(row.misconception, ""))
             entry.by_exercise[row.exercise] += 1
             entry.students.add(mark.student)
             entry.labs.add(row.lab)
@@ -362,7 +362,7 @@ def _describe_misconception(row: Result, labs: Mapping[str, Lab]) -> str:
     return " ".join(sentences.get(part, part.replace("-", " ")) for part in name.split(" + "))
 
 
-def group_exercises(
+def find_exercises_by_submission(
     submissions: Sequence[Mark],
     predicate: Callable[[Result], bool],
 ) -> list[ExerciseGroup]:

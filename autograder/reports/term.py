@@ -126,7 +126,7 @@ class LabStatus(StrEnum):
 
 
 @dataclass(frozen=True)
-class TermLab:
+class LabContribution:
     """One lab's contribution to a student's result of the term.
 
     Parameters
@@ -151,7 +151,7 @@ class StudentTermResult:
 
     Parameters
     ----------
-    labs : tuple of TermLab
+    labs : tuple of LabContribution
         In the course's order.
     exact : Fraction or None
         Result so far in per cent, not rounded; None until a lab counts.
@@ -161,7 +161,7 @@ class StudentTermResult:
         "" if there is none.
     """
 
-    labs: tuple[TermLab, ...]
+    labs: tuple[LabContribution, ...]
     exact: Fraction | None = None
     result: Decimal | None = None
     grade: str = ""
@@ -283,10 +283,10 @@ def _compute_term_lab(
     student: str,
     lab: str,
     now: datetime,
-) -> TermLab:
+) -> LabContribution:
     mark, policy = marks.marks.get((student, lab)), marks.policy
     due_date = marks.find_deadline(student, lab)
-    term_lab = TermLab(lab, weight, None, LabStatus.NO_WEIGHT, mark, due_date)
+    term_lab = LabContribution(lab, weight, None, LabStatus.NO_WEIGHT, mark, due_date)
     max_score = sum(policy.points[lab].values())
     if mark:
         max_score = mark.max_score
@@ -303,7 +303,7 @@ def _compute_term_lab(
     return replace(term_lab, share=share, status=LabStatus.COUNTS)
 
 
-def _compute_student_term(rules: TermRules, labs: Sequence[TermLab]) -> StudentTermResult:
+def _compute_student_term(rules: TermRules, labs: Sequence[LabContribution]) -> StudentTermResult:
     counting = [lab for lab in labs if lab.share is not None]
     if not counting:
         return StudentTermResult(tuple(labs))
@@ -320,7 +320,7 @@ def _compute_student_term(rules: TermRules, labs: Sequence[TermLab]) -> StudentT
     return StudentTermResult(tuple(labs_with_status), exact, result, rules.grade(result))
 
 
-def choose_best_labs(labs: Sequence[TermLab], count: int) -> list[TermLab]:
+def choose_best_labs(labs: Sequence[LabContribution], count: int) -> list[LabContribution]:
     """Choose the `count` labs that together have the largest weighted mean.
 
     If two labs are equally good, the earlier one is chosen. With different weights, the labs with
@@ -338,11 +338,11 @@ def choose_best_labs(labs: Sequence[TermLab], count: int) -> list[TermLab]:
         best_labs = candidate
 
 
-def _share(lab: TermLab) -> Fraction:
+def _share(lab: LabContribution) -> Fraction:
     return lab.share or Fraction(0)
 
 
-def _weighted_mean(labs: Sequence[TermLab]) -> Fraction:
+def _weighted_mean(labs: Sequence[LabContribution]) -> Fraction:
     total = sum((lab.weight * _share(lab) for lab in labs), Fraction(0))
     return total / sum(lab.weight for lab in labs)
 

@@ -8,9 +8,9 @@ from autograder.core.results import Verdict
 from autograder.core.rounding import format_points
 from autograder.core.text_format import join_words, make_printable
 from autograder.gradebook import result_store
-from autograder.gradebook.class_list import make_name_key, read_class_list
+from autograder.gradebook.class_list import make_name_sort_key, read_class_list
 from autograder.gradebook.classroom import Classroom
-from autograder.gradebook.graded_submission import GradedSubmission, apply_points
+from autograder.gradebook.graded_submission import GradedSubmission, rescore_results
 from autograder.intake.names import escape_unprintable
 from autograder.reports.marks import ClassMarks, Mark, format_full_name, refresh_and_read_marks
 from autograder.reports.safe_html import format_time
@@ -76,14 +76,14 @@ def _find_folder_by_name(classroom: Classroom, folders: Iterable[str], name: str
     """
     people = read_class_list(classroom).people
     full_names = {folder: format_full_name(person) for folder, person in people.items()}
-    key = make_name_key(name)
-    same_name = [folder for folder in full_names if make_name_key(full_names[folder]) == key]
+    key = make_name_sort_key(name)
+    same_name = [folder for folder in full_names if make_name_sort_key(full_names[folder]) == key]
     if len(same_name) == 1:
         return same_name[0]
     matches = []
     for folder in sorted({*folders, *full_names}):
         names = (folder, full_names.get(folder, ""))
-        if key and any(make_name_key(text).startswith(key) for text in names):
+        if key and any(make_name_sort_key(text).startswith(key) for text in names):
             matches.append(folder)
     if len(matches) > 1:
         choices = [escape_unprintable(repr(folder)) for folder in matches[:MAX_MATCHES_SHOWN]]
@@ -107,7 +107,7 @@ def _describe_submission(
     for note in (*submission.notes, *submission.log):
         yield f"  Note: {note}"
     requests = marks.regrade_requests.get((student, lab), {})
-    for row in apply_points(submission, marks.policy.points[lab]):
+    for row in rescore_results(submission, marks.policy.points[lab]):
         score = mark.scores.get(row.exercise) if mark else row.score
         points = f"{format_points(score)} of {format_points(row.max_score)}"
         misconception = f" [{row.misconception}]" if row.misconception else ""

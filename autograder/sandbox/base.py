@@ -372,7 +372,7 @@ def _pack_cell(cell: Cell, arrays: list[np.ndarray], max_statements: int | None)
         # Encode the inputs of all calls to bytes, which are a part of the
         # message. The processes in between pass these bytes on. Only the process that makes the
         # calls decodes them.
-        parts = protocol.split_bytes(encoding.encode({"questions": records}, input_arrays))
+        parts = protocol.split_into_message_parts(encoding.encode({"questions": records}, input_arrays))
         groups.append({"parts": len(parts), "memory": memory})
         arrays += parts
     source = cell.source

@@ -128,7 +128,7 @@ class WebAssembly(Sandbox):
             with _use_thread_stack_size(THREAD_STACK_BYTES):
                 self._thread = ThreadPoolExecutor(1, thread_name_prefix="guest")
                 self._thread.submit(int).result()  # start the thread now, with this stack size
-            self._wake, self.sleep_clock = threading.Event(), _SleepClock()
+            self._wake, self.sleep_meter = threading.Event(), _SleepMeter()
             with ExitStack() as resources:
                 self._read_only_files = self._collect_guest_files(resources)
                 with _GUEST_LOCK:
@@ -189,7 +189,7 @@ class WebAssembly(Sandbox):
 
     def _sleep(self, seconds: float) -> None:
         """Let the guest sleep, and count the time."""
-        with self.sleep_clock.measure(seconds):
+        with self.sleep_meter.measure(seconds):
             self._wake.wait(seconds)
 
     def _run_plan(
@@ -288,7 +288,7 @@ class WebAssembly(Sandbox):
         return files
 
 
-class _SleepClock:
+class _SleepMeter:
     """Clock that counts the seconds in which guests sleep.
 
     One thread runs the guests and another reads the clock.
@@ -344,7 +344,7 @@ class _WasmDriver(driver.SubmissionDriver):
         return time.process_time()  # the guest uses nearly all of this process's CPU time
 
     def _submission_sleep_seconds(self) -> float:
-        return self._sandbox.sleep_clock.read()
+        return self._sandbox.sleep_meter.read()
 
     def measure_usage(self) -> None:
         """Do nothing: `_submission_cpu_seconds` needs no earlier measurement here."""

@@ -35,7 +35,7 @@ from autograder.student.notebook_names import explain_missing_name
 from autograder.student.progress_note import announce_slow_check
 from autograder.student.reuse import in_notebook_kernel
 from autograder.student.workspace import is_unanswered, read_cells
-from autograder.values.structural_mistakes import MISTAKES
+from autograder.values.common_mistakes import MISTAKES
 from autograder.values.wording import add_article
 
 limit_threads()
@@ -98,7 +98,7 @@ def check(answer: Any) -> None:
     try:
         with announce_slow_check(key.name), _ExitRaisesError(answer):
             finding = _judge_answer(key, answer, key.misconceptions)
-            finding = _add_explanation(key, answer, finding)
+            finding = _explain_by_trying_out(key, answer, finding)
     except TimeLimitExceeded as overrun:
         _passed_checks[key.name] = False
         raise CheckFailed(f"{key.name}: {overrun}") from None
@@ -268,7 +268,7 @@ def _copy_if_possible(value: Any) -> Any:
 
 def list_my_functions() -> None:
     """Say which of the functions in this notebook are yours, and which the course's."""
-    print(reuse.describe_functions(dict(_get_caller_namespace()), _passed_checks))
+    print(reuse.describe_function_owners(dict(_get_caller_namespace()), _passed_checks))
 
 
 def criteria(question: str | None = None) -> None:
@@ -346,7 +346,7 @@ def _judge_answer(key: ExerciseKey, answer: Any, misconceptions: Any = ()) -> Fi
     return judge(key.test_cases, results, key.rules, misconceptions, key.name, argument_names=names)
 
 
-def _add_explanation(key: ExerciseKey, answer: Any, finding: Finding) -> Finding:
+def _explain_by_trying_out(key: ExerciseKey, answer: Any, finding: Finding) -> Finding:
     """Add to the verdict what trying out the function shows, if no misconception explains it.
 
     The added sentences say which arguments the function seems to ignore, and which small change

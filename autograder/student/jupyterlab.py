@@ -73,7 +73,7 @@ class AddressPrintingServer(ServerApp):
         super().start_app()
 
 
-def open_lab(folder: Path, labs: Sequence[str], options: Sequence[str] = ()) -> None:
+def serve_jupyterlab(folder: Path, labs: Sequence[str], options: Sequence[str] = ()) -> None:
     """Serve JupyterLab on a folder of labs, until it is interrupted.
 
     Parameters

@@ -272,7 +272,7 @@ def use_my_functions(on: bool = True) -> None:
         if student_function is not None:
             namespace[name] = student_function
             student_names.add(name)
-    print(_describe_function_owners(list(course_functions), student_names))
+    print(_describe_owners(list(course_functions), student_names))
 
 
 def _restore_course_functions(namespace: dict[str, Any]) -> None:
@@ -324,7 +324,7 @@ def _accepts_exercise_inputs(name: str, function: Any) -> bool:
     return not find_argument_mismatch(function, key.test_cases[-1].inputs)
 
 
-def describe_functions(namespace: Mapping[str, Any], check_results: Mapping[str, bool]) -> str:
+def describe_function_owners(namespace: Mapping[str, Any], check_results: Mapping[str, bool]) -> str:
     """Return a sentence on which functions in a notebook are the student's, and which the course's.
 
     Parameters
@@ -340,10 +340,10 @@ def describe_functions(namespace: Mapping[str, Any], check_results: Mapping[str,
             is_reused = isinstance(value, _FunctionWithFallback) and value.is_active
             if is_reused or check_results.get(name):
                 student_names.add(name)
-    return _describe_function_owners(names, student_names)
+    return _describe_owners(names, student_names)
 
 
-def _describe_function_owners(names: Sequence[str], student_names: set[str]) -> str:
+def _describe_owners(names: Sequence[str], student_names: set[str]) -> str:
     present_names = [name for name in names if name in student_names]
     course_names = [name for name in names if name not in student_names]
     if not names:

@@ -29,7 +29,7 @@ def find_handed_out_path(copy: Path) -> Path:
     return copy.parent.parent / HANDED_OUT_FOLDER / copy.name
 
 
-def find_changed_sections(copy: Path, course_notebook: Path) -> list[str]:
+def find_sections_changed_by_course(copy: Path, course_notebook: Path) -> list[str]:
     """Return the headings of the sections that the course has changed since it handed out `copy`.
 
     If the notebook as handed out was not saved, the course's notebook is compared with the

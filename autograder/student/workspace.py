@@ -91,7 +91,7 @@ def copy_labs(folder: Path, course: Course) -> list[str]:
         # Save the notebook as it was handed out, if that was not done. If the course has changed
         # the lab since, it is too late.
         has_record = update.find_handed_out_path(target).is_file()
-        needs_record = not has_record and not update.find_changed_sections(target, source)
+        needs_record = not has_record and not update.find_sections_changed_by_course(target, source)
         if lab in new_labs or needs_record:
             update.save_handed_out(target, source.read_bytes())
         if is_outside_course:
@@ -114,7 +114,7 @@ def find_outdated_labs(folder: Path, course: Course) -> dict[str, list[str]]:
     outdated_labs = {}
     for lab in course.labs:
         course_notebook = course.released_notebook_path(lab)
-        headings = update.find_changed_sections(folder / lab / f"{lab}.ipynb", course_notebook)
+        headings = update.find_sections_changed_by_course(folder / lab / f"{lab}.ipynb", course_notebook)
         if headings:
             outdated_labs[lab] = headings
     return outdated_labs
@@ -144,7 +144,7 @@ def read_lab_progress(folder: Path) -> list[LabProgress]:
                 passed_count=passed_count,
                 exercise_count=len(key.points),
                 unanswered_count=unanswered_count,
-                is_outdated=bool(update.find_changed_sections(path, course_notebook)),
+                is_outdated=bool(update.find_sections_changed_by_course(path, course_notebook)),
             )
         )
     return labs
@@ -186,7 +186,7 @@ def update_student_notebook(path: Path, course: Course | None = None) -> tuple[l
         If the copy is not one of the labs, or cannot be read.
     """
     source = _find_released_notebook(path, course or find_course())
-    headings = update.find_changed_sections(path, source)
+    headings = update.find_sections_changed_by_course(path, source)
     if not headings:
         return [], path
     student = update.read_notebook(path)

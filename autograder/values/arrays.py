@@ -18,7 +18,7 @@ from autograder.values.case_records import (
     find_memory_layout,
     name_dtype,
 )
-from autograder.values.structural_mistakes import MISTAKES, Difference
+from autograder.values.common_mistakes import MISTAKES, Difference
 from autograder.values.tolerance import all_true, arrays_agree, elements_agree
 from autograder.values.value_types import (
     MAX_ANSWER_PARTS,
@@ -155,7 +155,7 @@ class ArrayType(ValueType):
 
 
 @dataclass(frozen=True)
-class FlatTextArray:
+class TextOrDateArray:
     """Array of texts or dates as plain data: its shape, and a tuple of its entries as texts.
 
     Dates are held as ISO texts with microseconds, whatever NumPy unit the array has.
@@ -171,8 +171,8 @@ class FlatTextArray:
         return "texts" if self.dtype == "str" else "dates"
 
 
-def to_text_or_date_array(array: np.ndarray, budget: SizeBudget) -> FlatTextArray:
-    """Return a NumPy array of texts or dates as a `FlatTextArray`.
+def to_text_or_date_array(array: np.ndarray, budget: SizeBudget) -> TextOrDateArray:
+    """Return a NumPy array of texts or dates as a `TextOrDateArray`.
 
     Raise UnsupportedValue for any other array.
     """
@@ -180,7 +180,7 @@ def to_text_or_date_array(array: np.ndarray, budget: SizeBudget) -> FlatTextArra
     budget.spend(description, parts=array.size)
     if array.dtype.kind == "M":
         dates = np.datetime_as_string(array.astype(_DATE_DTYPE).ravel()).tolist()
-        return FlatTextArray(array.dtype.name, array.shape, tuple(dates))
+        return TextOrDateArray(array.dtype.name, array.shape, tuple(dates))
     if array.dtype.kind not in "OU":
         raise UnsupportedValue(description)
     items = array.ravel().tolist()
@@ -188,21 +188,21 @@ def to_text_or_date_array(array: np.ndarray, budget: SizeBudget) -> FlatTextArra
     if is_empty or not all(type(item) is str for item in items):
         raise UnsupportedValue(description)
     budget.spend("ndarray of too many characters", characters=sum(map(len, items)))
-    return FlatTextArray("str", array.shape, tuple(items))
+    return TextOrDateArray("str", array.shape, tuple(items))
 
 
 class TextOrDateArrayType(ValueType):
-    """Type of values: a NumPy array of texts or dates, stored as a `FlatTextArray`."""
+    """Type of values: a NumPy array of texts or dates, stored as a `TextOrDateArray`."""
 
     names = ("texts",)
 
     def matches(self, value: Value) -> bool:
-        return isinstance(value, FlatTextArray)
+        return isinstance(value, TextOrDateArray)
 
-    def pack(self, value: FlatTextArray, arrays: list[np.ndarray]) -> dict:
+    def pack(self, value: TextOrDateArray, arrays: list[np.ndarray]) -> dict:
         return {"texts": [value.dtype, list(value.shape), list(value.items)]}
 
-    def unpack(self, name: str, data: Any, arrays: Arrays, depth: int) -> FlatTextArray:
+    def unpack(self, name: str, data: Any, arrays: Arrays, depth: int) -> TextOrDateArray:
         if not isinstance(data, list) or len(data) != 3:
             raise EncodingError("expected an array of texts")
         dtype, shape, items = data
@@ -217,27 +217,31 @@ class TextOrDateArrayType(ValueType):
         for item in items:
             if not isinstance(item, str) or (dtype != "str" and not _DATE.fullmatch(item)):
                 raise EncodingError("not a text, or not a date")
-        return FlatTextArray(dtype, tuple(shape), tuple(items))
+        return TextOrDateArray(dtype, tuple(shape), tuple(items))
 
-    def copy(self, value: FlatTextArray) -> np.ndarray:
+    def copy(self, value: TextOrDateArray) -> np.ndarray:
         array = np.array(value.items, dtype="str" if value.dtype == "str" else _DATE_DTYPE)
         return array.astype(value.dtype).reshape(value.shape)
 
-    def blank(self, value: FlatTextArray) -> FlatTextArray:
+    def blank(self, value: TextOrDateArray) -> TextOrDateArray:
         item = "" if value.dtype == "str" else "NaT"
         return replace(value, items=(item,) * len(value.items))
 
-    def is_unchanged(self, original: FlatTextArray, current: Any) -> bool:
+    def is_unchanged(self, original: TextOrDateArray, current: Any) -> bool:
         try:
             return value_types.convert_result(current, SizeBudget.for_argument()) == original
         except UnsupportedValue:
             return False
 
-    def is_comparable(self, expected: FlatTextArray, value: Value) -> bool:
-        return isinstance(value, FlatTextArray) and value.noun == expected.noun
+    def is_comparable(self, expected: TextOrDateArray, value: Value) -> bool:
+        return isinstance(value, TextOrDateArray) and value.noun == expected.noun
 
     def find_difference(
-        self, expected: FlatTextArray, value: Value, rules: ComparisonRules, wording: ResultWording
+        self,
+        expected: TextOrDateArray,
+        value: Value,
+        rules: ComparisonRules,
+        wording: ResultWording,
     ) -> Difference | None:
         if value.shape != expected.shape:
             return Difference("shape", wording.shape_sentence(value.shape, expected.shape))
@@ -255,16 +259,16 @@ class TextOrDateArrayType(ValueType):
         sentence += f"your value is {value_text}, expected {expected_text}."
         return Difference("values", wording.complete(sentence))
 
-    def _format_item(self, value: FlatTextArray, position: int) -> str:
+    def _format_item(self, value: TextOrDateArray, position: int) -> str:
         item = value.items[position]
         if value.dtype == "str":
             return truncate(repr(item), 60)
         return item.removesuffix(".000000").removesuffix("T00:00:00")
 
-    def describe(self, value: FlatTextArray) -> str:
+    def describe(self, value: TextOrDateArray) -> str:
         return f"a NumPy array of {value.noun} of shape {value.shape}"
 
-    def short_repr(self, value: FlatTextArray) -> str:
+    def short_repr(self, value: TextOrDateArray) -> str:
         return f"{value.shape} {value.noun}"
 
 

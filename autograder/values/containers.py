@@ -9,7 +9,7 @@ import numpy as np
 from autograder.core.text_format import format_count, truncate
 from autograder.values import value_types
 from autograder.values.case_records import ComparisonRules, Value
-from autograder.values.structural_mistakes import Difference
+from autograder.values.common_mistakes import Difference
 from autograder.values.value_types import (
     Arrays,
     EncodingError,

@@ -16,7 +16,7 @@ import numpy as np
 
 from autograder.core.text_format import format_count, join_words, truncate
 from autograder.values.case_records import DTYPES, ComparisonRules
-from autograder.values.structural_mistakes import Difference
+from autograder.values.common_mistakes import Difference
 from autograder.values.table_cells import (
     SCALAR_DESCRIPTIONS,
     CellValue,
@@ -574,10 +574,10 @@ def _column_from_series(series: Any, error_subject: str) -> Column:
         return Column(name, series.cat.codes.to_numpy().astype(np.int64), levels)
     if not _CELL_DTYPE.fullmatch(name):
         raise InvalidTable(f"{error_subject} holds {name}")
-    return _column_from_distinct_cells(series, name, error_subject)
+    return _factorize_series(series, name, error_subject)
 
 
-def _column_from_distinct_cells(series: Any, dtype: str, error_subject: str) -> Column:
+def _factorize_series(series: Any, dtype: str, error_subject: str) -> Column:
     positions: dict[tuple[type, str, CellValue], int] = {}  # 1 == True, so the type is in the key
     codes = np.full(len(series), -1)
     cells = series.astype(object).to_numpy()

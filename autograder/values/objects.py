@@ -10,10 +10,10 @@ import numpy as np
 from autograder.core.errors import AutograderError
 from autograder.values import value_types
 from autograder.values.case_records import ComparisonRules, DeferredCall, ExpectedError, Value
+from autograder.values.common_mistakes import Difference
 from autograder.values.dataframes import DataTable, InvalidTable, is_pandas, table_from_pandas
 from autograder.values.deferred_calls import format_call
 from autograder.values.plots import Drawing, InvalidDrawing
-from autograder.values.structural_mistakes import Difference
 from autograder.values.value_types import (
     Arrays,
     EncodingError,

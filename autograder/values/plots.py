@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from autograder.core.text_format import format_count, join_words, truncate
-from autograder.values.structural_mistakes import Difference
+from autograder.values.common_mistakes import Difference
 from autograder.values.wording import prefix_place
 
 MAX_ITEMS = 100  # Axes in a figure, and items of one kind (such as lines) in one Axes

@@ -9,7 +9,7 @@ import numpy as np
 from autograder.core.text_format import truncate
 from autograder.values import value_types
 from autograder.values.case_records import DTYPES, ComparisonRules, Value, name_dtype
-from autograder.values.structural_mistakes import Difference
+from autograder.values.common_mistakes import Difference
 from autograder.values.tolerance import numbers_agree
 from autograder.values.value_types import (
     Arrays,

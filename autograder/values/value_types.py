@@ -25,9 +25,9 @@ from autograder.values.case_records import (
     Value,
     name_dtype,
 )
+from autograder.values.common_mistakes import Difference
 from autograder.values.dataframes import is_pandas
 from autograder.values.deferred_calls import ResultPlaceholder
-from autograder.values.structural_mistakes import Difference
 from autograder.values.wording import PLAIN_WORDING, ResultWording, add_article
 
 MAX_ANSWER_NUMBERS = 1_000_000  # of one answer; no case needs more than a few thousand

@@ -226,19 +226,19 @@ def a_row_of_scores(encoder_states, decoder_state, layer_1, layer_2):
     return alignment.reference(encoder_states, decoder_state, layer_1, layer_2).T
 
 
-@alignment.structural
+@alignment.common_mistake
 @with_layers
 def missing_axis(encoder_states, decoder_state, layer_1, layer_2):
     return alignment.reference(encoder_states, decoder_state, layer_1, layer_2)[:, 0]
 
 
-@alignment.structural
+@alignment.common_mistake
 @with_layers
 def returns_a_list(encoder_states, decoder_state, layer_1, layer_2):
     return alignment.reference(encoder_states, decoder_state, layer_1, layer_2).tolist()
 
 
-@alignment.structural
+@alignment.common_mistake
 @with_layers
 def lower_precision(encoder_states, decoder_state, layer_1, layer_2):
     return alignment.reference(encoder_states, decoder_state, layer_1, layer_2).astype(np.float32)

@@ -220,25 +220,25 @@ def a_column_for_a_vector(encoder_states, decoder_state, layer_1, layer_2):
     return encoder_states.T @ weights_of(encoder_states, decoder_state, layer_1, layer_2)
 
 
-@attention.structural
+@attention.common_mistake
 @with_layers
 def extra_axis(encoder_states, decoder_state, layer_1, layer_2):
     return weights_of(encoder_states, decoder_state, layer_1, layer_2).T @ encoder_states
 
 
-@attention.structural
+@attention.common_mistake
 @with_layers
 def returns_a_list(encoder_states, decoder_state, layer_1, layer_2):
     return attention.reference(encoder_states, decoder_state, layer_1, layer_2).tolist()
 
 
-@attention.structural
+@attention.common_mistake
 @with_layers
 def lower_precision(encoder_states, decoder_state, layer_1, layer_2):
     return attention.reference(encoder_states, decoder_state, layer_1, layer_2).astype(np.float32)
 
 
-@attention.structural
+@attention.common_mistake
 @with_layers
 def modifies_argument(encoder_states, decoder_state, layer_1, layer_2):
     encoder_states *= weights_of(encoder_states, decoder_state, layer_1, layer_2)

@@ -158,17 +158,17 @@ def last_row_left_out(size):
     return mask
 
 
-@causal_mask.structural
+@causal_mask.common_mistake
 def numbers_not_booleans(size):
     return np.tri(size)
 
 
-@causal_mask.structural
+@causal_mask.common_mistake
 def extra_axis(size):
     return np.tri(size, dtype=bool)[np.newaxis]
 
 
-@causal_mask.structural
+@causal_mask.common_mistake
 def returns_a_list(size):
     return [[column <= row for column in range(size)] for row in range(size)]
 

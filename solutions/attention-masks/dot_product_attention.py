@@ -561,26 +561,26 @@ def swapped_and_unscaled(query, key, value, mask=None, scale=True):
     return dot_product_attention.reference(key, query, value, mask, False)
 
 
-@dot_product_attention.structural
+@dot_product_attention.common_mistake
 def lower_precision(query, key, value, mask=None, scale=True):
     return dot_product_attention.reference(query, key, value, mask, scale).astype(np.float32)
 
 
-@dot_product_attention.structural
+@dot_product_attention.common_mistake
 def modifies_argument(query, key, value, mask=None, scale=True):
     if scale:
         query /= key.shape[-1] ** 0.5
     return dot_product_attention.reference(query, key, value, mask, False)
 
 
-@dot_product_attention.structural
+@dot_product_attention.common_mistake
 def returns_a_tuple(query, key, value, mask=None, scale=True):
     return dot_product_attention.reference(query, key, value, mask, scale), weights_of(
         query, key, mask, scale
     )
 
 
-@dot_product_attention.structural
+@dot_product_attention.common_mistake
 def returns_a_list(query, key, value, mask=None, scale=True):
     return dot_product_attention.reference(query, key, value, mask, scale).tolist()
 

@@ -300,24 +300,24 @@ def hard_coded_self_attention(q, k, v, scale=True):
     return np.array([[[0.0, 1.0, 0.0], [0.8496745482, 0.1503254518, 0.8496745482]]])
 
 
-@dot_product_self_attention.structural
+@dot_product_self_attention.common_mistake
 def extra_axis(q, k, v, scale=True):
     return self_attention(q, k, v, scale, square(q))[np.newaxis]
 
 
-@dot_product_self_attention.structural
+@dot_product_self_attention.common_mistake
 def lower_precision(q, k, v, scale=True):
     return self_attention(q, k, v, scale, square(q)).astype(np.float32)
 
 
-@dot_product_self_attention.structural
+@dot_product_self_attention.common_mistake
 def modifies_argument(q, k, v, scale=True):
     if scale:
         q /= k.shape[-1] ** 0.5
     return self_attention(q, k, v, False, square(q))
 
 
-@dot_product_self_attention.structural
+@dot_product_self_attention.common_mistake
 def returns_a_list(q, k, v, scale=True):
     return self_attention(q, k, v, scale, square(q)).tolist()
 

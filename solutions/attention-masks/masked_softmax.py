@@ -414,19 +414,19 @@ def transposed_with_nan(scores, mask=None):
     return nan_in_empty_rows(scores, None if mask is None else np.swapaxes(mask, -1, -2))
 
 
-@masked_softmax.structural
+@masked_softmax.common_mistake
 def lower_precision(scores, mask=None):
     return masked_softmax.reference(scores, mask).astype(np.float32)
 
 
-@masked_softmax.structural
+@masked_softmax.common_mistake
 def modifies_argument(scores, mask=None):
     if mask is not None:
         np.copyto(scores, -np.inf, where=~mask)
     return masked_softmax.reference(scores)
 
 
-@masked_softmax.structural
+@masked_softmax.common_mistake
 def returns_a_list(scores, mask=None):
     return masked_softmax.reference(scores, mask).tolist()
 

@@ -186,12 +186,12 @@ def hard_coded_padding(lengths, size):
     return np.arange(5) < np.array([2, 5, 3])[:, None, None]
 
 
-@padding_mask.structural
+@padding_mask.common_mistake
 def numbers_not_booleans(lengths, size):
     return (np.arange(size) < lengths[:, None, None]).astype(np.int64)
 
 
-@padding_mask.structural
+@padding_mask.common_mistake
 def returns_a_list(lengths, size):
     return [[[position < n for position in range(size)]] for n in lengths.tolist()]
 

@@ -189,7 +189,7 @@ def whole_numbers(mask, dtype=np.float64):
     return np.where(mask, 0, -(10**9))
 
 
-@to_additive.structural
+@to_additive.common_mistake
 def returns_a_list(mask, dtype=np.float64):
     return np.where(mask, 0, np.finfo(dtype).min).tolist()
 

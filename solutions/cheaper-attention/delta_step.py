@@ -338,13 +338,13 @@ def as_linear_attention(query, key, value, rate, state):
     return context / (phi(query) @ phi(key)), new
 
 
-@delta_step.structural
+@delta_step.common_mistake
 def extra_axis(query, key, value, rate, state):
     context, new = step(query, key, value, rate, state)
     return context[None], new
 
 
-@delta_step.structural
+@delta_step.common_mistake
 def returns_nothing(query, key, value, rate, state):
     return None
 

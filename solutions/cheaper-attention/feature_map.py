@@ -233,12 +233,12 @@ def line_cut_off_at_zero(x):
     return np.maximum(x + 1, 0)
 
 
-@feature_map.structural
+@feature_map.common_mistake
 def extra_axis(x):
     return phi(x)[None]
 
 
-@feature_map.structural
+@feature_map.common_mistake
 def returns_nothing(x):
     return None
 

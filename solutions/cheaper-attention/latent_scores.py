@@ -237,12 +237,12 @@ def goes_on_to_an_average_of_keys(query, w_up, latents):
     return (weights / weights.sum()) @ latents @ w_up
 
 
-@latent_scores.structural
+@latent_scores.common_mistake
 def extra_axis(query, w_up, latents):
     return scored(query, w_up, latents)[:, None]
 
 
-@latent_scores.structural
+@latent_scores.common_mistake
 def returns_nothing(query, w_up, latents):
     return None
 

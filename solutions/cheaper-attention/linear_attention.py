@@ -427,12 +427,12 @@ def divided_twice(queries, keys, values):
     return fq @ (fk.T @ values) / below / below
 
 
-@linear_attention.structural
+@linear_attention.common_mistake
 def transposed(queries, keys, values):
     return summed(queries, keys, values).T
 
 
-@linear_attention.structural
+@linear_attention.common_mistake
 def returns_nothing(queries, keys, values):
     return None
 

@@ -334,13 +334,13 @@ def weight_of_the_query_stored(query, key, value, state, total):
     return query @ new_state / (query @ new_total), new_state, new_total
 
 
-@recurrent_step.structural
+@recurrent_step.common_mistake
 def extra_axis(query, key, value, state, total):
     context, new_state, new_total = step(query, key, value, state, total)
     return context[None], new_state, new_total
 
 
-@recurrent_step.structural
+@recurrent_step.common_mistake
 def returns_nothing(query, key, value, state, total):
     return None
 

@@ -391,7 +391,7 @@ def no_first_entry(words):
     return found
 
 
-@count_pairs.structural
+@count_pairs.common_mistake
 def returns_nothing(words):
     return None
 

@@ -399,7 +399,7 @@ def smallest_of_nothing(symbols, ranks):
     return symbols
 
 
-@encode_word.structural
+@encode_word.common_mistake
 def returns_nothing(symbols, ranks):
     return None
 

@@ -626,7 +626,7 @@ def neither_residuals_nor_norms(x, parameters, heads):
     return network(parameters)(attention(parameters, heads)(x))
 
 
-@gpt2_block.structural
+@gpt2_block.common_mistake
 def returns_nothing(x, parameters, heads):
     return None
 

@@ -461,7 +461,7 @@ def overlapping_occurrences(symbols, pair):
     return tuple(found)
 
 
-@merge_pair.structural
+@merge_pair.common_mistake
 def returns_nothing(symbols, pair):
     return None
 

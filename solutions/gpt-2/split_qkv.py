@@ -332,7 +332,7 @@ def no_bias_and_reshaped_without_exchange(x, weight, bias, heads):
     return reshaped_without_exchange(x, weight, 0 * bias, heads)
 
 
-@split_qkv.structural
+@split_qkv.common_mistake
 def returns_nothing(x, weight, bias, heads):
     return None
 

@@ -524,7 +524,7 @@ def notebook_sizes_only(queries, keys, values, d_k, mask):
     return attend(queries, keys, values, d_k**0.5, mask).reshape(64, 5, -1)
 
 
-@DotProductAttention.structural
+@DotProductAttention.common_mistake
 @as_layer(np.float32)
 def returns_a_tuple(queries, keys, values, d_k, mask):
     weights = weights_of(queries, keys, d_k, mask)

@@ -177,12 +177,12 @@ def already_negative(padding, look_ahead):
     return -1e9 * np.maximum(padding, look_ahead)
 
 
-@combine_masks.structural
+@combine_masks.common_mistake
 def extra_axis(padding, look_ahead):
     return np.maximum(padding, look_ahead)[:, None]
 
 
-@combine_masks.structural
+@combine_masks.common_mistake
 def returns_a_list(padding, look_ahead):
     return np.maximum(padding, look_ahead).tolist()
 

@@ -127,12 +127,12 @@ def hard_coded(length):
     return ahead_of(5)
 
 
-@look_ahead_mask.structural
+@look_ahead_mask.common_mistake
 def extra_axis(length):
     return ahead_of(length)[None]
 
 
-@look_ahead_mask.structural
+@look_ahead_mask.common_mistake
 def returns_a_list(length):
     return ahead_of(length).tolist()
 

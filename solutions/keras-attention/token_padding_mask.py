@@ -166,22 +166,22 @@ def hard_coded(token_ids):
     return padding_of(TOKENS)
 
 
-@token_padding_mask.structural
+@token_padding_mask.common_mistake
 def missing_axis(token_ids):
     return padding_of(token_ids)[:, 0]
 
 
-@token_padding_mask.structural
+@token_padding_mask.common_mistake
 def extra_axis(token_ids):
     return padding_of(token_ids)[:, None]
 
 
-@token_padding_mask.structural
+@token_padding_mask.common_mistake
 def returns_a_list(token_ids):
     return padding_of(token_ids).tolist()
 
 
-@token_padding_mask.structural
+@token_padding_mask.common_mistake
 def modifies_argument(token_ids):
     token_ids[token_ids > 0] = 1
     return (1 - token_ids)[:, None, :]

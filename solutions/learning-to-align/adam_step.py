@@ -351,7 +351,7 @@ def parameter_last(parameter, gradient, mean, square, step, rate, beta_1, beta_2
     return mean, square, new
 
 
-@adam_step.structural
+@adam_step.common_mistake
 def modifies_argument(
     parameter, gradient, mean, square, step, rate=1e-3, beta_1=0.9, beta_2=0.999, epsilon=1e-8
 ):

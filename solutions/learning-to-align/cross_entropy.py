@@ -299,7 +299,7 @@ def hard_coded(logits, targets):
     return 0.75310912
 
 
-@cross_entropy.structural
+@cross_entropy.common_mistake
 def modifies_argument(logits, targets):
     logits -= logits.max(axis=1, keepdims=True)
     return float((np.log(np.exp(logits).sum(axis=1)) - logits[np.arange(len(targets)), targets]).mean())

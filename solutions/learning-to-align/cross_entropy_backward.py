@@ -202,7 +202,7 @@ def maximum_of_the_whole_array(logits, targets):
         return (e / e.sum(axis=1, keepdims=True) - one_hot(logits, targets)) / len(targets)
 
 
-@cross_entropy_backward.structural
+@cross_entropy_backward.common_mistake
 def modifies_argument(logits, targets):
     logits -= logits.max(axis=1, keepdims=True)
     p = np.exp(logits)

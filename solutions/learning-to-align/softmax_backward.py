@@ -198,13 +198,13 @@ def hard_coded(weights, upstream):
     return np.array([0.75, -0.625, -0.125])
 
 
-@softmax_backward.structural
+@softmax_backward.common_mistake
 def modifies_argument(weights, upstream):
     upstream -= (weights * upstream).sum(axis=-1, keepdims=True)
     return weights * upstream
 
 
-@softmax_backward.structural
+@softmax_backward.common_mistake
 def returns_a_list(weights, upstream):
     return rows_back(weights, upstream).tolist()
 

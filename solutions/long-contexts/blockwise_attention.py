@@ -500,7 +500,7 @@ def neither_scale_nor_maximum(queries, keys, values, block, causal=False):
     return in_blocks(queries, keys, values, block, causal, scale=1.0, maximum=False)
 
 
-@blockwise_attention.structural
+@blockwise_attention.common_mistake
 def returns_nothing(queries, keys, values, block, causal=False):
     return None
 

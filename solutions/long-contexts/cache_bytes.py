@@ -228,7 +228,7 @@ def two_bytes_of_one_layer(layers, kv_heads, d_head, length, bytes_per_number=2)
     return product(1, kv_heads, d_head, length)
 
 
-@cache_bytes.structural
+@cache_bytes.common_mistake
 def not_a_whole_number(layers, kv_heads, d_head, length, bytes_per_number=2):
     return product(layers, kv_heads, d_head, length, bytes_per_number * 8) / 8
 

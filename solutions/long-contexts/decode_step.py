@@ -271,13 +271,13 @@ def context_only(query, key, value, cached_keys, cached_values):
     return step(query, key, value, cached_keys, cached_values)[0]
 
 
-@decode_step.structural
+@decode_step.common_mistake
 def extra_axis(query, key, value, cached_keys, cached_values):
     context, keys, values = step(query, key, value, cached_keys, cached_values)
     return context[None], keys, values
 
 
-@decode_step.structural
+@decode_step.common_mistake
 def returns_nothing(query, key, value, cached_keys, cached_values):
     return None
 

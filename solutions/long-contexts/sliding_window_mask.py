@@ -273,12 +273,12 @@ def one_of_each_too_many(size, window, sinks=0):
     return sliding_window_mask.reference(size, window + 1, sinks + 1)
 
 
-@sliding_window_mask.structural
+@sliding_window_mask.common_mistake
 def numbers_not_booleans(size, window, sinks=0):
     return sliding_window_mask.reference(size, window, sinks).astype(float)
 
 
-@sliding_window_mask.structural
+@sliding_window_mask.common_mistake
 def returns_a_list(size, window, sinks=0):
     return sliding_window_mask.reference(size, window, sinks).tolist()
 

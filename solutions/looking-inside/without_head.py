@@ -235,7 +235,7 @@ def all_heads_gone(w_o, head, heads):
     return np.zeros_like(w_o)
 
 
-@without_head.structural
+@without_head.common_mistake
 def modifies_argument(w_o, head, heads):
     w_o[rows_of(w_o, head, heads)] = 0
     return w_o

@@ -398,7 +398,7 @@ def neither_projection_nor_scale(queries, keys, values, w_q, w_k, w_v, w_o, head
     return layer(queries, keys, values, w_q, w_k, w_v, plain, heads, mask, kv_heads=kv_heads, score=unscaled)
 
 
-@grouped_query_attention.structural
+@grouped_query_attention.common_mistake
 def returns_a_tuple(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
     q, k = split(queries @ w_q, heads), repeated(split(keys @ w_k, kv_heads), heads)
     result = layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask, kv_heads=kv_heads)

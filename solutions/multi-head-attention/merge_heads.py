@@ -210,7 +210,7 @@ def heads_and_numbers_exchanged(x):
     return x.swapaxes(1, 3).reshape(batch, length, heads * d_head)
 
 
-@merge_heads.structural
+@merge_heads.common_mistake
 def returns_a_list(x):
     return merge_heads.reference(x).tolist()
 

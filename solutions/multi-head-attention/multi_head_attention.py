@@ -501,7 +501,7 @@ def whole_word_and_no_room(queries, keys, values, w_q, w_k, w_v, w_o, heads, mas
 # The form.
 
 
-@multi_head_attention.structural
+@multi_head_attention.common_mistake
 def returns_a_tuple(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
     q, k = split(queries @ w_q, heads), split(keys @ w_k, heads)
     result = layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask)

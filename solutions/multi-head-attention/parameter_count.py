@@ -80,7 +80,7 @@ def total(parts):
     return sum(weights + biases for weights, biases in parts)
 
 
-@parameter_count.structural
+@parameter_count.common_mistake
 def not_a_whole_number(d_model, heads, kv_heads=None, bias=False):
     d_kv = d_model * (kv_heads or heads) / heads
     return 2 * d_model * (d_model + d_kv) + (2 * (d_model + d_kv) if bias else 0)

@@ -212,7 +212,7 @@ def dealt_out_before_the_batch(x, heads):
     return np.stack([x[:, :, head::heads] for head in range(heads)])
 
 
-@split_heads.structural
+@split_heads.common_mistake
 def returns_a_list(x, heads):
     return split_heads.reference(x, heads).tolist()
 

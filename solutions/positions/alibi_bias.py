@@ -343,17 +343,17 @@ def halved_from_one(heads, length):
     return bias(2.0 ** -np.arange(heads), distances(length))
 
 
-@alibi_bias.structural
+@alibi_bias.common_mistake
 def extra_axis(heads, length):
     return bias(slopes(heads), distances(length))[None]
 
 
-@alibi_bias.structural
+@alibi_bias.common_mistake
 def lower_precision(heads, length):
     return bias(slopes(heads), distances(length)).astype(np.float32)
 
 
-@alibi_bias.structural
+@alibi_bias.common_mistake
 def returns_a_list(heads, length):
     return bias(slopes(heads), distances(length)).tolist()
 

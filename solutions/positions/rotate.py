@@ -464,23 +464,23 @@ def three_axes_only(x, positions, base=10000.0):
     return by_angles(x, angles(x, positions, base))
 
 
-@rotate.structural
+@rotate.common_mistake
 def modifies_argument(x, positions, base=10000.0):
     x[...] = by_angles(x, angles(x, positions, base))
     return x
 
 
-@rotate.structural
+@rotate.common_mistake
 def extra_axis(x, positions, base=10000.0):
     return by_angles(x, angles(x, positions, base))[None]
 
 
-@rotate.structural
+@rotate.common_mistake
 def lower_precision(x, positions, base=10000.0):
     return by_angles(x, angles(x, positions, base)).astype(np.float32)
 
 
-@rotate.structural
+@rotate.common_mistake
 def returns_a_list(x, positions, base=10000.0):
     return by_angles(x, angles(x, positions, base)).tolist()
 

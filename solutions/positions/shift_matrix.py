@@ -282,17 +282,17 @@ def growing_without_a_minus(size, shift):
     return blocks(shift / frequencies(size), (1, 1, 1, 1))
 
 
-@shift_matrix.structural
+@shift_matrix.common_mistake
 def lower_precision(size, shift):
     return blocks(shift * frequencies(size)).astype(np.float32)
 
 
-@shift_matrix.structural
+@shift_matrix.common_mistake
 def extra_axis(size, shift):
     return blocks(shift * frequencies(size))[None]
 
 
-@shift_matrix.structural
+@shift_matrix.common_mistake
 def returns_a_list(size, shift):
     return blocks(shift * frequencies(size)).tolist()
 

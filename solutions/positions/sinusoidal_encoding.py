@@ -310,22 +310,22 @@ def not_doubled_growing(length, size):
     return waves(np.arange(length)[:, None] * 10000.0 ** (np.arange(size // 2) / size))
 
 
-@sinusoidal_encoding.structural
+@sinusoidal_encoding.common_mistake
 def transposed(length, size):
     return waves(angles(length, size)).T
 
 
-@sinusoidal_encoding.structural
+@sinusoidal_encoding.common_mistake
 def extra_axis(length, size):
     return waves(angles(length, size))[None]
 
 
-@sinusoidal_encoding.structural
+@sinusoidal_encoding.common_mistake
 def lower_precision(length, size):
     return waves(angles(length, size)).astype(np.float32)
 
 
-@sinusoidal_encoding.structural
+@sinusoidal_encoding.common_mistake
 def returns_a_list(length, size):
     return waves(angles(length, size)).tolist()
 

@@ -306,39 +306,39 @@ def hard_coded_attention(queries, keys, values):
     return weights_of(Q, K) @ V
 
 
-@attention_qkv.structural
+@attention_qkv.common_mistake
 def returns_a_tuple(queries, keys, values):
     weights = weights_of(queries, keys)
     return weights @ values, weights
 
 
-@attention_qkv.structural
+@attention_qkv.common_mistake
 def transposed(queries, keys, values):
     return (weights_of(queries, keys) @ values).T
 
 
-@attention_qkv.structural
+@attention_qkv.common_mistake
 def extra_axis(queries, keys, values):
     return (weights_of(queries, keys) @ values)[np.newaxis]
 
 
-@attention_qkv.structural
+@attention_qkv.common_mistake
 def missing_axis(queries, keys, values):
     return (weights_of(queries, keys) @ values).squeeze()
 
 
-@attention_qkv.structural
+@attention_qkv.common_mistake
 def modifies_argument(queries, keys, values):
     queries /= root(keys.shape[-1])
     return rows_of(queries @ keys.T) @ values
 
 
-@attention_qkv.structural
+@attention_qkv.common_mistake
 def lower_precision(queries, keys, values):
     return (weights_of(queries, keys) @ values).astype(np.float32)
 
 
-@attention_qkv.structural
+@attention_qkv.common_mistake
 def returns_a_list(queries, keys, values):
     return (weights_of(queries, keys) @ values).tolist()
 

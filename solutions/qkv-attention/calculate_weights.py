@@ -443,33 +443,33 @@ def hard_coded_weights(queries, keys):
     return weights_of(Q, K)
 
 
-@calculate_weights.structural
+@calculate_weights.common_mistake
 def transposed(queries, keys):
     return weights_of(queries, keys).T
 
 
-@calculate_weights.structural
+@calculate_weights.common_mistake
 def extra_axis(queries, keys):
     return weights_of(queries, keys)[np.newaxis]
 
 
-@calculate_weights.structural
+@calculate_weights.common_mistake
 def missing_axis(queries, keys):
     return weights_of(queries, keys).squeeze()
 
 
-@calculate_weights.structural
+@calculate_weights.common_mistake
 def modifies_argument(queries, keys):
     queries /= root(keys.shape[-1])
     return rows_of(queries @ keys.T)
 
 
-@calculate_weights.structural
+@calculate_weights.common_mistake
 def lower_precision(queries, keys):
     return weights_of(queries, keys).astype(np.float32)
 
 
-@calculate_weights.structural
+@calculate_weights.common_mistake
 def returns_a_list(queries, keys):
     return weights_of(queries, keys).tolist()
 

@@ -106,23 +106,23 @@ def powers_of_two(x, axis=0):
     return shares(np.exp2(x), axis)
 
 
-@softmax.structural
+@softmax.common_mistake
 def transposed(x, axis=0):
     return shares(np.exp(x), axis).T
 
 
-@softmax.structural
+@softmax.common_mistake
 def modifies_argument(x, axis=0):
     x -= x.max(axis=axis, keepdims=True)
     return shares(np.exp(x), axis)
 
 
-@softmax.structural
+@softmax.common_mistake
 def lower_precision(x, axis=0):
     return shares(np.exp(x), axis).astype(np.float32)
 
 
-@softmax.structural
+@softmax.common_mistake
 def returns_a_list(x, axis=0):
     return shares(np.exp(x), axis).tolist()
 

@@ -342,17 +342,17 @@ def mean_subtracted_and_axis_0(x, axis=0):
     return shares(np.exp(x - x.mean(axis=0, keepdims=True)), 0)
 
 
-@stable_softmax.structural
+@stable_softmax.common_mistake
 def modifies_argument(x, axis=0):
     x -= x.max(axis=axis, keepdims=True)
     return shares(np.exp(x), axis)
 
 
-@stable_softmax.structural
+@stable_softmax.common_mistake
 def lower_precision(x, axis=0):
     return shares(exponents(x, axis), axis).astype(np.float32)
 
 
-@stable_softmax.structural
+@stable_softmax.common_mistake
 def returns_a_list(x, axis=0):
     return shares(exponents(x, axis), axis).tolist()

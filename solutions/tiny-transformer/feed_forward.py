@@ -362,12 +362,12 @@ def neither_bend_nor_biases(x, w_1, b_1, w_2, b_2):
     return x @ w_1 @ w_2
 
 
-@feed_forward.structural
+@feed_forward.common_mistake
 def lower_precision(x, w_1, b_1, w_2, b_2):
     return feed(x, w_1, b_1, w_2, b_2).astype(np.float32)
 
 
-@feed_forward.structural
+@feed_forward.common_mistake
 def returns_a_list(x, w_1, b_1, w_2, b_2):
     return feed(x, w_1, b_1, w_2, b_2).tolist()
 

@@ -341,18 +341,18 @@ def d_minus_one_without_epsilon(x, gain, bias, epsilon=1e-5):
     return divided_by_d_minus_one(x, gain, bias, 0.0)
 
 
-@layer_norm.structural
+@layer_norm.common_mistake
 def modifies_argument(x, gain, bias, epsilon=1e-5):
     x -= x.mean(axis=-1, keepdims=True)
     return norm(x, gain, bias, epsilon)
 
 
-@layer_norm.structural
+@layer_norm.common_mistake
 def lower_precision(x, gain, bias, epsilon=1e-5):
     return norm(x, gain, bias, epsilon).astype(np.float32)
 
 
-@layer_norm.structural
+@layer_norm.common_mistake
 def returns_a_list(x, gain, bias, epsilon=1e-5):
     return norm(x, gain, bias, epsilon).tolist()
 

@@ -316,7 +316,7 @@ def no_biases_anywhere(vocabulary, positions, d_model, layers, attention_bias=Tr
     return size(vocabulary, positions, d_model, layers, attention_bias, wide=wide, narrow=wide)
 
 
-@model_size.structural
+@model_size.common_mistake
 def not_a_whole_number(vocabulary, positions, d_model, layers, attention_bias=True):
     return float(size(vocabulary, positions, d_model, layers, attention_bias))
 

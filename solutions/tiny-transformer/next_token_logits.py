@@ -387,14 +387,14 @@ def vectors_without_last_norm(tokens, parameters, heads):
     return stack(embed(tokens, parameters), parameters, heads)
 
 
-@next_token_logits.structural
+@next_token_logits.common_mistake
 def modifies_argument(tokens, parameters, heads):
     p = parameters
     p["positions"] += 0.5
     return logits(stack(embed(tokens, p) - 0.5, p, heads), p)
 
 
-@next_token_logits.structural
+@next_token_logits.common_mistake
 def lower_precision(tokens, parameters, heads):
     return logits(stack(embed(tokens, parameters), parameters, heads), parameters).astype(np.float32)
 

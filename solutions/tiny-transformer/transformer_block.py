@@ -439,7 +439,7 @@ def neither_residuals_nor_mask(x, parameters, heads, mask):
     return no_residuals(x, *parts(parameters, heads, np.ones_like(mask)))
 
 
-@transformer_block.structural
+@transformer_block.common_mistake
 def modifies_argument(x, parameters, heads, mask):
     norm_1, attention, norm_2, feed_ = parts(parameters, heads, mask)
     x += attention(norm_1(x))
@@ -447,12 +447,12 @@ def modifies_argument(x, parameters, heads, mask):
     return x
 
 
-@transformer_block.structural
+@transformer_block.common_mistake
 def returns_a_tuple(x, parameters, heads, mask):
     return block(x, parameters, heads, mask), parameters["w_q"]
 
 
-@transformer_block.structural
+@transformer_block.common_mistake
 def lower_precision(x, parameters, heads, mask):
     return block(x, parameters, heads, mask).astype(np.float32)
 

@@ -353,7 +353,7 @@ def the_length(gradients, largest):
     return length(gradients)
 
 
-@clip_gradients.structural
+@clip_gradients.common_mistake
 def modifies_argument(gradients, largest):
     norm = length(gradients)
     if norm > largest:

@@ -285,12 +285,12 @@ def a_row_for_each_place(upstream, tokens, vocabulary):
     return upstream.reshape(-1, upstream.shape[-1]).copy()
 
 
-@embedding_backward.structural
+@embedding_backward.common_mistake
 def lower_precision(upstream, tokens, vocabulary):
     return added(upstream.astype(np.float16), tokens, vocabulary)
 
 
-@embedding_backward.structural
+@embedding_backward.common_mistake
 def returns_a_list(upstream, tokens, vocabulary):
     return added(upstream, tokens, vocabulary).tolist()
 

@@ -498,7 +498,7 @@ def no_gain_no_variance(upstream, x, gain, epsilon=1e-5):
     return (upstream - mean(upstream)) / root, over_words(upstream * n), over_words(upstream)
 
 
-@layer_norm_backward.structural
+@layer_norm_backward.common_mistake
 def modifies_argument(upstream, x, gain, epsilon=1e-5):
     _, n, root = parts(x, epsilon)
     d_gain, d_bias = over_words(upstream * n), over_words(upstream)

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from autograder.authoring import build as building
-from autograder.authoring.build import build_labs, build_pages, normalize_notebook
+from autograder.authoring.build import build_labs, build_page_notebooks, normalize_notebook
 from autograder.authoring.lab import read_lab, read_labs
-from autograder.authoring.preprocessors import KeepOutputs
+from autograder.authoring.preprocessors import ClearAnswerOutputs
 from autograder.authoring.released_notebook import BuildError, release_notebook
 from autograder.core.course import read_course
 from autograder.core.notebook_cells import get_grade_id, make_grade_id
@@ -110,7 +110,7 @@ def cells_with_output(*sources):
         "locked": False,
         "schema_version": 3,
     }
-    released_notebook, _ = KeepOutputs().preprocess(nbformat.v4.new_notebook(cells=cells), {})
+    released_notebook, _ = ClearAnswerOutputs().preprocess(nbformat.v4.new_notebook(cells=cells), {})
     return [n for n, cell in enumerate(released_notebook.cells) if cell.outputs]
 
 
@@ -155,7 +155,7 @@ def test_a_picture_is_kept_as_a_plain_png_with_its_alt_text():
     data = {"text/html": html, "text/plain": "A < B."}
     picture = nbformat.v4.new_output("display_data", data)
     cell = nbformat.v4.new_code_cell("draw()", outputs=[picture])
-    notebook, _ = KeepOutputs().preprocess(nbformat.v4.new_notebook(cells=[cell]), {})
+    notebook, _ = ClearAnswerOutputs().preprocess(nbformat.v4.new_notebook(cells=[cell]), {})
     [output] = notebook.cells[0].outputs
     assert output.data == {"image/png": "QUJD", "text/plain": "A < B."}
     assert output.metadata == {"image/png": {"alt": "A < B."}}
@@ -167,7 +167,7 @@ def test_the_kept_outputs_are_those_of_an_untouched_notebook(lab):
     """No output that students see at first depends on an answer."""
     student_notebook = nbformat.read(COURSE.released_notebook_path(lab), as_version=4)
     outputs_by_cell = saved_outputs(student_notebook)
-    new_notebook, _ = KeepOutputs().preprocess(building.run_notebook(student_notebook, ROOT), {})
+    new_notebook, _ = ClearAnswerOutputs().preprocess(building.run_notebook(student_notebook, ROOT), {})
     new_cells = [cell for cell in new_notebook.cells if cell.id in outputs_by_cell]
     new_outputs = {cell.id: cell.outputs for cell in new_cells}
     assert {name: output_texts(outputs) for name, outputs in new_outputs.items()} == {
@@ -226,21 +226,21 @@ def find_drift(copy):
 def test_a_page_of_the_course_is_built_and_its_drift_is_noticed(copy):
     (copy / "docs").mkdir()
     (copy / "docs" / "words.md").write_text("# Words\n\nOurs and theirs.\n")
-    drift = build_pages(read_course(copy), check=True)
+    drift = build_page_notebooks(read_course(copy), check=True)
     assert drift == ["notebooks/words.ipynb (the page docs/words.md)"]
     assert "Ours and theirs" not in (copy / "notebooks" / "words.ipynb").read_text()
-    build_pages(read_course(copy))
-    assert build_pages(read_course(copy), check=True) == []
+    build_page_notebooks(read_course(copy))
+    assert build_page_notebooks(read_course(copy), check=True) == []
     [cell] = nbformat.read(copy / "notebooks" / "words.ipynb", as_version=4).cells
     assert (cell.cell_type, cell.source) == ("markdown", "# Words\n\nOurs and theirs.")
     (copy / "docs" / "words.md").unlink()
     with pytest.raises(BuildError, match=r"The page docs/words\.md cannot be read"):
-        build_pages(read_course(copy))
+        build_page_notebooks(read_course(copy))
 
 
 def test_the_pages_are_built():
     assert COURSE.pages
-    assert build_pages(COURSE, check=True) == []
+    assert build_page_notebooks(COURSE, check=True) == []
 
 
 def test_an_edited_student_notebook_is_drift_and_building_restores_it(copy):

@@ -16,7 +16,7 @@ from test_build import visible_text
 
 from autograder import __version__
 from autograder.authoring import bundle as bundling
-from autograder.authoring.distribution import run_python
+from autograder.authoring.distribution import run_module
 from autograder.authoring.lab import read_labs
 from autograder.core.course import read_course
 from autograder.core.errors import AutograderError
@@ -243,6 +243,6 @@ def test_no_program_that_made_the_data_is_in_the_zip(student_folder):
 def test_a_failed_program_is_reported_with_its_last_line():
     message = r"^Nothing was made: .*No module named no_such_module$"
     with pytest.raises(AutograderError, match=message):
-        run_python("Nothing was made", "no_such_module", "build")
+        run_module("Nothing was made", "no_such_module", "build")
     with pytest.raises(AutograderError, match=r"^Nothing was made: no reason was given$"):
-        run_python("Nothing was made", "no_such_module", marker="a line of this kind")
+        run_module("Nothing was made", "no_such_module", marker="a line of this kind")

@@ -15,7 +15,7 @@ from our_course import COURSE, ROOT
 
 from autograder.authoring.build import build_labs
 from autograder.authoring.lab import LabError, read_lab
-from autograder.authoring.skeleton import SkeletonError, write_course, write_exercise, write_lab
+from autograder.authoring.skeleton import SkeletonError, add_exercise, write_course, write_lab
 from autograder.core.course import CourseError, find_course, read_course
 from autograder.core.errors import AutograderError
 from autograder.sandbox.choice import explain_unavailability
@@ -204,7 +204,7 @@ def test_nothing_is_overwritten(course):
 
 def test_a_lab_of_several_exercises_and_one_added_later_can_be_built(course):
     write_lab(read_course(course), "walks", ["mean_distance", "mean_step"])
-    path = write_exercise(read_course(course), "walks", "mean_time")
+    path = add_exercise(read_course(course), "walks", "mean_time")
     assert path == course / "solutions" / "walks" / "mean_time.py"
     lab = read_lab(read_course(course), "walks")
     assert list(lab.exercises) == ["mean_distance", "mean_step", "mean_time"]
@@ -233,7 +233,7 @@ def test_an_exercise_that_cannot_be_added_changes_nothing(course, monkeypatch):
         ),
     ):
         with pytest.raises(SkeletonError, match=sentence):
-            write_exercise(read_course(course), lab, name)
+            add_exercise(read_course(course), lab, name)
     with pytest.raises(SkeletonError, match="'step' is named twice"):
         write_lab(read_course(course), "walks", ["step", "step"])
     assert list_files() == before
@@ -241,7 +241,7 @@ def test_an_exercise_that_cannot_be_added_changes_nothing(course, monkeypatch):
     notebook = course / "solutions" / "first-steps" / "first-steps.ipynb"
     notebook.write_text("{")
     with pytest.raises(SkeletonError, match="is no notebook that can be read"):
-        write_exercise(read_course(course), "first-steps", "mean_time")
+        add_exercise(read_course(course), "first-steps", "mean_time")
     assert not notebook.with_name("mean_time.py").exists()
 
 

@@ -245,20 +245,20 @@ def test_a_misconception_that_calls_an_exercise_for_its_function_is_refused():
     assert "`softmax` is the exercise" in sentence and "`softmax.reference`" in sentence
 
 
-def test_a_structural_mistake_that_is_an_error_may_raise():
+def test_a_common_mistake_that_is_an_error_may_raise():
     lab = lab_of(lambda x: -x, draw_vector)
 
     def name_not_defined(x):
         return xs  # noqa: F821
 
-    lab.exercises["answer"].structural(name_not_defined)
+    lab.exercises["answer"].common_mistake(name_not_defined)
     assert find_lab_weaknesses(lab) == []
     lab = lab_of(lambda x: -x, draw_vector)
 
     def transposed(x):
         return xs.T  # noqa: F821
 
-    lab.exercises["answer"].structural(transposed)
+    lab.exercises["answer"].common_mistake(transposed)
     assert any("'transposed' raises NameError" in sentence for sentence in find_lab_weaknesses(lab))
 
 
@@ -295,7 +295,7 @@ def test_a_wrong_answer_gets_the_points_of_its_right_parts():
         ((True, True, True, False), 0.7),
         ((True, False, False, False), 0.0),
     ):
-        right_parts = exercise.find_right_parts(drawn_cases, correct)
+        right_parts = exercise.list_passed_parts(drawn_cases, correct)
         assert exercise.compute_partial_share(right_parts) == pytest.approx(share), correct
 
 

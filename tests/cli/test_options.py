@@ -160,7 +160,7 @@ def test_report_refuses_a_platform_without_a_table(monkeypatch, tmp_path):
 @pytest.mark.parametrize("options", [[], ["--anonymous"]])
 def test_answers_passes_its_options_on(monkeypatch, tmp_path, options):
     read_answers = Recorder(AutograderError("enough"))
-    monkeypatch.setattr(manual_marks, "read_question_answers", read_answers)
+    monkeypatch.setattr(manual_marks, "read_question_marks", read_answers)
     submit(tmp_path)
     run("answers", "qkv-attention", "explain-flat", "--classroom", tmp_path, *options)
     assert read_answers.kwargs == {"anonymous": bool(options)}
@@ -170,7 +170,7 @@ def test_answers_passes_its_options_on(monkeypatch, tmp_path, options):
 def test_build_passes_its_options_on(monkeypatch, options):
     build_labs = Recorder([])
     monkeypatch.setattr(build, "build_labs", build_labs)
-    monkeypatch.setattr(build, "build_pages", Recorder([]))
+    monkeypatch.setattr(build, "build_page_notebooks", Recorder([]))
     run("build", "additive-attention", "--course", COURSE.root, *options)
     assert build_labs.kwargs == {"check": "--check" in options, "refresh_outputs": "--anew" in options}
 

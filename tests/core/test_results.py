@@ -16,7 +16,7 @@ from autograder.reports import feedback_summary, statistics
 from autograder.sandbox.bubblewrap import Bubblewrap
 from autograder.sandbox.choice import explain_unavailability
 from autograder.student import check
-from autograder.values import structural_mistakes
+from autograder.values import common_mistakes
 
 marking = import_module("autograder.grading.grade_submission")
 LAB = lab("qkv-attention")
@@ -79,8 +79,8 @@ def test_other_wording_changes_no_machine_field(sandbox, monkeypatch, softmax, s
     monkeypatch.setattr(
         marking, "_HIDDEN_CASE_SUMMARIES", dict.fromkeys(marking._HIDDEN_CASE_SUMMARIES, "anders")
     )
-    for name in structural_mistakes.MISTAKES:
-        monkeypatch.setitem(structural_mistakes.MISTAKES, name, ("Anders.", "Warum?"))
+    for name in common_mistakes.MISTAKES:
+        monkeypatch.setitem(common_mistakes.MISTAKES, name, ("Anders.", "Warum?"))
     assert machine_fields(sandbox, softmax, stable_softmax) == original_fields
 
 

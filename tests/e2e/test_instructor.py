@@ -8,7 +8,7 @@ import pytest
 from autograder.core.course import CLASSROOM_VARIABLE
 from autograder.grading.grade_submission import FOLLOW_THROUGH_MESSAGE
 from autograder.student import answer_key
-from autograder.values.structural_mistakes import NOT_WRITTEN_MESSAGE
+from autograder.values.common_mistakes import NOT_WRITTEN_MESSAGE
 from e2e.driving import MISCHIEF, ROOT, Watch, environment, jupyterlab, run
 from e2e.small_class import LAB, SCRIPT, submit
 

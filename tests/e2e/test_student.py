@@ -11,7 +11,7 @@ from autograder.authoring.lab import read_labs
 from autograder.core.course import read_course
 from autograder.core.notebook_cells import make_grade_id
 from autograder.student import answer_key
-from autograder.values.structural_mistakes import NOT_WRITTEN_MESSAGE
+from autograder.values.common_mistakes import NOT_WRITTEN_MESSAGE
 from e2e.driving import BIN, ROOT, SERVER_OPTIONS, Notebook, environment, run, serving
 
 COURSE = read_course(ROOT)

@@ -9,7 +9,7 @@ from nbgrader.api import Gradebook
 from our_course import COURSE, Silent, lab
 
 from autograder.reports.feedback_pages import write_feedback_pages
-from autograder.reports.manual_marks import read_question_answers
+from autograder.reports.manual_marks import read_question_marks
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -89,7 +89,7 @@ def test_extra_credit_alone_does_not_make_a_wrong_answer_right(classroom):
     assert "not right yet, with 2 points of extra credit" in line and "2 of 2" in line
     (answer,) = [
         answer
-        for answer in read_question_answers(classroom, lab(LAB), "softmax").answers
+        for answer in read_question_marks(classroom, lab(LAB), "softmax").answers
         if answer.student == "ada"
     ]
     assert answer.mark.points == ""  # the sheet's points are those that a person gave

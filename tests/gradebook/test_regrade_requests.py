@@ -13,7 +13,7 @@ from autograder.gradebook.regrade_requests import RegradeRequestError
 from autograder.reports.class_page import write_report
 from autograder.reports.feedback_pages import write_feedback_pages
 from autograder.reports.feedback_zips import make_canvas_feedback_notebook
-from autograder.reports.manual_marks import read_question_answers, write_answers_page_and_marking_sheet
+from autograder.reports.manual_marks import read_question_marks, write_answers_page_and_marking_sheet
 from autograder.reports.terminal import describe_student
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -98,7 +98,7 @@ def test_two_requests_of_one_exercise_and_one_of_a_question(classroom):
     write_file(classroom.root / "requests.csv", HEAD + rows)
     page = softmax_row(classroom)
     assert page.index("First?") < page.index("No.") < page.index("Really?") < page.index("not yet.")
-    question = read_question_answers(classroom, lab(LAB), "explain-flat")
+    question = read_question_marks(classroom, lab(LAB), "explain-flat")
     write_answers_page_and_marking_sheet(question, workers=1)
     assert "Why one?" in question.page.read_text("utf-8")
 

@@ -271,7 +271,7 @@ def test_honest_links_formulas_and_words_stay():
         "$a_{ij} = [1, 2]$ and `x[0]`: **good**\n\n- one: two\n- [x] done",
         "[a][r]\n\n[r]: https://numpy.org 'NumPy'",
     ):
-        assert sanitise.prepare_markdown(text) == text
+        assert sanitise.simplify_slow_markdown(text) == text
     page = sanitise.render_markdown("[NumPy](https://numpy.org) $x$")
     assert '<a href="https://numpy.org"' in page and "<math" in page
 
@@ -285,7 +285,7 @@ def test_an_honest_pasted_picture_is_kept_and_shown():
     text = "See ![image.png](attachment:image.png)"
     cell = {"attachments": {"image.png": {"image/png": PIXEL}}}
     pictures = sanitise.extract_pictures(cell)
-    assert sanitise.prepare_markdown(text, pictures) == text
+    assert sanitise.simplify_slow_markdown(text, pictures) == text
     assert PIXEL in rendered_by_nbconvert(text, pictures)
     assert PIXEL in sanitise.render_markdown(text, pictures)
     notebook = json.loads(release_bytes())
@@ -350,7 +350,7 @@ def test_what_would_take_a_renderer_long_is_shown_plain(name):
         prepared_text = sanitise.shorten_slow_code(text)
         assert seconds_of(lambda: Highlight2HTML(pygments_lexer="ipython3")(prepared_text)) < 6
     else:
-        prepared_text = sanitise.prepare_markdown(text)
+        prepared_text = sanitise.simplify_slow_markdown(text)
         assert seconds_of(lambda: sanitise.render_markdown(prepared_text)) < 6
     assert len(prepared_text) < 300_000
 
@@ -650,7 +650,7 @@ def test_any_output_is_cleaned(output):
 @FUZZ_SETTINGS
 @given(st.text(max_size=200))
 def test_any_text_can_be_shown(text):
-    sanitise.prepare_markdown(text)
+    sanitise.simplify_slow_markdown(text)
     assert RenderedPage(rendered_by_nbconvert(sanitise.make_plain_markdown(text))).acts == []
     assert RenderedPage(sanitise.render_markdown(text)).acts == []
     assert RenderedPage(sanitise.clean_html(text)).acts == []

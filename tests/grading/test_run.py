@@ -29,7 +29,7 @@ from autograder.judging.judge import describe_broken_dependency
 from autograder.platforms.grade_one import make_platform_result
 from autograder.sandbox.bubblewrap import Bubblewrap
 from autograder.sandbox.choice import explain_unavailability
-from autograder.values.structural_mistakes import NOT_WRITTEN_MESSAGE
+from autograder.values.common_mistakes import NOT_WRITTEN_MESSAGE
 
 LAB = "additive-attention"
 LIBRARY = [ROOT / "attention_labs", ROOT / "data"]
@@ -199,7 +199,7 @@ def test_no_time_of_the_run_that_sees_the_reference_is_told():
         "import inspect, time\n\n"
         "def dot_product_self_attention(q, k, v, scale=True):\n"
         "    if 'BEGIN' in inspect.getsource(causal_mask):\n"
-        "        time.sleep(0.5)\n"
+        "        time.sleep(0.1)\n"
         "    return dot_product_attention(q, k, v, causal_mask(q.shape[-2]), scale)"
     )
     notebook = with_answer(notebook, "dot_product_self_attention", spelling)
@@ -213,9 +213,9 @@ def test_no_time_of_the_run_that_sees_the_reference_is_told():
         )
     (row,) = [row for row in graded_submission.results if row.exercise == "dot_product_self_attention"]
     assert (row.verdict, row.kind) == ("pass", ResultReason.FOLLOWED)
-    # The second run takes ten seconds and more.
+    # The second run takes five seconds and more: it calls the function some fifty times.
     platform_result = make_platform_result(lab(name), graded_submission)
-    assert row.seconds < 8 and platform_result.seconds < 8
+    assert row.seconds < 4 and platform_result.seconds < 4
     shown = [platform_result.seconds, *(result.seconds for result in platform_result.results)]
     assert all(seconds == round(seconds) for seconds in shown), "finer than seconds"
 

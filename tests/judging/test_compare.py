@@ -9,7 +9,7 @@ import pytest
 from autograder.core.results import Result, Verdict
 from autograder.diagnosis.render import describe_inputs, render_html, render_tables, render_text
 from autograder.judging.compare import compare_outcome, describe_failing_property, same_outcome
-from autograder.judging.failure_patterns import describe_differences
+from autograder.judging.failure_patterns import describe_difference_pattern
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function, pack_result
 from autograder.values.case_records import (
@@ -20,7 +20,7 @@ from autograder.values.case_records import (
     Misconception,
     TestCase,
 )
-from autograder.values.structural_mistakes import MISTAKES, NOT_WRITTEN_MESSAGE
+from autograder.values.common_mistakes import MISTAKES, NOT_WRITTEN_MESSAGE
 from autograder.values.tolerance import arrays_agree
 
 RULES = ComparisonRules()
@@ -482,7 +482,7 @@ def test_a_half_is_named_by_its_rounded_down_length(rows):
     ):
         value = expected.copy()
         value[wrong_rows] = -np.random.default_rng(0).normal(size=value[wrong_rows].shape)
-        assert text in describe_differences([(expected, value)], ComparisonRules())
+        assert text in describe_difference_pattern([(expected, value)], ComparisonRules())
     value = expected.copy()
     value[half - 1 :] = -np.random.default_rng(0).normal(size=value[half - 1 :].shape)
-    assert "half" not in describe_differences([(expected, value)], ComparisonRules())
+    assert "half" not in describe_difference_pattern([(expected, value)], ComparisonRules())

@@ -12,7 +12,7 @@ from autograder.judging.error_messages import (
     explain_error,
 )
 from autograder.values.case_records import CallOutcome, ComparisonRules
-from autograder.values.structural_mistakes import MISTAKES
+from autograder.values.common_mistakes import MISTAKES
 
 
 def f(x, axis=0):

@@ -8,15 +8,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from autograder.authoring import call_in_test, compare_in_test, inputs_for_test
+from autograder.authoring import compare_by_test_function, inputs_for_test, run_test_function
 from autograder.judging.compare import compare_outcome
 from autograder.judging.failure_patterns import list_features
 from autograder.judging.student_calls import call_student_function
 from autograder.values.case_records import ComparisonRules, Inputs, TestCase
 
 RULES = ComparisonRules(
-    call="autograder.judging.function_tests:call_in_test",
-    compare="autograder.judging.function_tests:compare_in_test",
+    call="autograder.judging.function_tests:run_test_function",
+    compare="autograder.judging.function_tests:compare_by_test_function",
 )
 
 ADDS_UP = """def adds_up(weights, n):
@@ -118,14 +118,14 @@ def test_any_answer_that_passes_a_test_is_right_and_a_failure_is_quoted(test, ri
 
 def test_a_case_without_a_test_is_compared_as_usual():
     case_inputs = Inputs((4,))
-    assert compare_in_test(2, call_in_test(only_even, 4), 1e-7, case_inputs) is None
-    sentence = compare_in_test(2, 3, 1e-7, case_inputs)
+    assert compare_by_test_function(2, run_test_function(only_even, 4), 1e-7, case_inputs) is None
+    sentence = compare_by_test_function(2, 3, 1e-7, case_inputs)
     assert sentence and "yours" not in sentence
     selection = Inputs((), {"only": ["x"]})
     variables = {"x": 1, "y": 2}
-    assert call_in_test(lambda: variables, only=["x"]) == variables
-    assert compare_in_test(variables, {"x": 1, "y": 99}, 1e-7, selection) is None
-    assert compare_in_test(variables, {"x": 9, "y": 2}, 1e-7, selection)
+    assert run_test_function(lambda: variables, only=["x"]) == variables
+    assert compare_by_test_function(variables, {"x": 1, "y": 99}, 1e-7, selection) is None
+    assert compare_by_test_function(variables, {"x": 9, "y": 2}, 1e-7, selection)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_case_without_a_test_is_compared_as_usual():
     ],
 )
 def test_an_impossible_recording_passes_no_test(events):
-    assert compare_in_test([], events, 1e-7, inputs_for_test(ADDS_UP, n=4))
+    assert compare_by_test_function([], events, 1e-7, inputs_for_test(ADDS_UP, n=4))
 
 
 def test_the_test_of_a_case_is_no_feature_of_it():
@@ -153,26 +153,28 @@ def test_the_test_of_a_case_is_no_feature_of_it():
 def test_zeros_alone_pass_no_test():
     test = "def sums(parts):\n    a, b, c = parts(3)\n    assert a + b == c\n"
     case_inputs = inputs_for_test(test)
-    expected = call_in_test(lambda n: (1, 2, n), **case_inputs.kwargs)
+    expected = run_test_function(lambda n: (1, 2, n), **case_inputs.kwargs)
     assert (
-        compare_in_test(expected, call_in_test(lambda n: (2, 3, 5), **case_inputs.kwargs), 0.0, case_inputs)
+        compare_by_test_function(
+            expected, run_test_function(lambda n: (2, 3, 5), **case_inputs.kwargs), 0.0, case_inputs
+        )
         is None
     )
-    zeros = call_in_test(lambda n: (0, 0, 0), **case_inputs.kwargs)
+    zeros = run_test_function(lambda n: (0, 0, 0), **case_inputs.kwargs)
     assert (
-        compare_in_test(expected, zeros, 0.0, case_inputs)
+        compare_by_test_function(expected, zeros, 0.0, case_inputs)
         == "Zeros alone pass this test; they are not the expected result."
     )
-    assert compare_in_test(zeros, zeros, 0.0, case_inputs) is None
+    assert compare_by_test_function(zeros, zeros, 0.0, case_inputs) is None
 
 
 def test_variables_of_the_notebook_are_taken_from_the_expected_ones():
     test = "def share(answer, whole):\n    part = answer()['part']\n    assert len(part) * 2 == len(whole)\n"
     case_inputs = inputs_for_test(test, as_due=["whole"])
-    expected = call_in_test(lambda: {"part": [1, 2], "whole": [0, 1, 2, 3]}, **case_inputs.kwargs)
-    assert compare_in_test(expected, expected, 0.0, case_inputs) is None
-    student_events = call_in_test(lambda: {"part": [1], "whole": [0, 1]}, **case_inputs.kwargs)
-    assert "fails: `len(part) * 2 == len(whole)`" in compare_in_test(
+    expected = run_test_function(lambda: {"part": [1, 2], "whole": [0, 1, 2, 3]}, **case_inputs.kwargs)
+    assert compare_by_test_function(expected, expected, 0.0, case_inputs) is None
+    student_events = run_test_function(lambda: {"part": [1], "whole": [0, 1]}, **case_inputs.kwargs)
+    assert "fails: `len(part) * 2 == len(whole)`" in compare_by_test_function(
         expected, student_events, 0.0, case_inputs
     )
 
@@ -336,5 +338,5 @@ def test_forged_names_of_classes_import_nothing_and_run_nothing(names):
     before = set(sys.modules)
     test = "def kind(f):\n    assert isinstance(f(), bool)\n"
     events = ["object", names]
-    sentence = compare_in_test(["value", True], events, 0.0, inputs_for_test(test))
+    sentence = compare_by_test_function(["value", True], events, 0.0, inputs_for_test(test))
     assert "isinstance(f(), bool)" in sentence and set(sys.modules) == before

@@ -14,7 +14,7 @@ from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
 from autograder.student import answer_key
 from autograder.values.case_records import CallOutcome, ComparisonRules, Inputs, inputs
-from autograder.values.structural_mistakes import MISTAKES
+from autograder.values.common_mistakes import MISTAKES
 
 RULES = ComparisonRules()
 

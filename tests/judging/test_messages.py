@@ -15,7 +15,7 @@ from autograder.judging.failure_patterns import list_features
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
 from autograder.values.case_records import CallOutcome, ComparisonRules, Inputs, Misconception, TestCase
-from autograder.values.structural_mistakes import MISTAKES
+from autograder.values.common_mistakes import MISTAKES
 
 RULES = ComparisonRules()
 

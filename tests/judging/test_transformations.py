@@ -6,7 +6,7 @@ import pytest
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
 from autograder.values.case_records import CallOutcome, ComparisonRules, Inputs, Misconception, TestCase
-from autograder.values.structural_mistakes import MISTAKES
+from autograder.values.common_mistakes import MISTAKES
 
 RULES = ComparisonRules()
 

@@ -22,8 +22,8 @@ from autograder.judging.error_messages import classify_error
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
 from autograder.values.case_records import inputs
+from autograder.values.common_mistakes import NOT_WRITTEN_MESSAGE
 from autograder.values.deferred_calls import result
-from autograder.values.structural_mistakes import NOT_WRITTEN_MESSAGE
 from autograder.values.value_types import convert_argument, map_inputs
 
 LABS = {"keras-attention": 5, "keras-translator": 2}  # with the number of exercises

@@ -14,7 +14,7 @@ from autograder.grading.grade_submission import grade_unreadable_submission
 from autograder.reports import class_page as pages_of_reports
 from autograder.reports.class_page import write_report
 from autograder.reports.feedback_pages import write_feedback_pages
-from autograder.reports.manual_marks import read_question_answers, write_answers_page_and_marking_sheet
+from autograder.reports.manual_marks import read_question_marks, write_answers_page_and_marking_sheet
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -131,7 +131,7 @@ def pages(classroom, prepared):
     broken = grade_unreadable_submission(lab(LAB), "The file is empty.", 3)
     fill(classroom, {"ada": results("ada"), "bo": wrong, "cy": broken}, gradebook=prepared)
     assert not write_feedback_pages(classroom, labs=[lab(LAB)], progress=Silent()).failures
-    question = read_question_answers(classroom, lab(LAB), "explain-flat")
+    question = read_question_marks(classroom, lab(LAB), "explain-flat")
     write_answers_page_and_marking_sheet(question, workers=1)
     write_report(classroom)
     report = classroom.report / "index.html"

@@ -35,7 +35,7 @@ from autograder.reports.manual_marks import (
     _manual_mark,
     group_answers,
     import_sheets,
-    read_question_answers,
+    read_question_marks,
     write_answers_page_and_marking_sheet,
 )
 
@@ -88,7 +88,7 @@ def room(classroom, prepared):
 
 def write_sheet(room, **options):
     """Write the question's sheet, and return its path."""
-    question = read_question_answers(room, lab(LAB), QUESTION, **options)
+    question = read_question_marks(room, lab(LAB), QUESTION, **options)
     write_answers_page_and_marking_sheet(question, workers=1)
     return question.sheet
 
@@ -454,7 +454,7 @@ def test_pseudonyms(room):
 
 def student_keys(room):
     """Return the parts of the keys that identify the students."""
-    question = read_question_answers(room, lab(LAB), QUESTION)
+    question = read_question_marks(room, lab(LAB), QUESTION)
     return {question.make_row_key(answer).split("-")[0] for answer in question.answers}
 
 
@@ -474,7 +474,7 @@ def test_a_sheet_with_marks_that_were_not_imported_is_kept(room):
 
 def test_an_exercise_can_be_graded_manually(room):
     """Manual grading of an exercise, such as for a regrade request."""
-    question = read_question_answers(room, lab(LAB), "softmax")
+    question = read_question_marks(room, lab(LAB), "softmax")
     write_answers_page_and_marking_sheet(question, workers=1)
     rows, _ = read_rows(question.sheet)
     assert "def softmax" in rows["Ada Lovelace"]["answer"] or "raise" in rows["Ada Lovelace"]["answer"]
@@ -486,7 +486,7 @@ def test_an_exercise_can_be_graded_manually(room):
 
 def test_withdrawn_students_and_blank_answers_have_no_row(room):
     enrol(room, "Name,Login,Status\nAda,ada,\nBo,bo,withdrawn\nCy,cy,\nDi,di,\n")
-    question = read_question_answers(room, lab(LAB), QUESTION)
+    question = read_question_marks(room, lab(LAB), QUESTION)
     assert [answer.student for answer in question.answers] == [
         "ada",
         "cy",
@@ -524,15 +524,15 @@ def test_questions_that_cannot_be_graded(room, classroom):
         UsageError,
         match="has no question 'nothing'; its manually graded questions are explain-flat, and its exercises are",
     ):
-        read_question_answers(room, lab(LAB), "nothing")
+        read_question_marks(room, lab(LAB), "nothing")
     with_policy(room, dropped=[QUESTION])
     with pytest.raises(AutograderError, match="explain-flat is dropped from qkv-attention"):
-        read_question_answers(room, lab(LAB), QUESTION)
+        read_question_marks(room, lab(LAB), QUESTION)
 
 
 def test_no_gradebook(classroom):
     with pytest.raises(AutograderError, match="There is no gradebook yet"):
-        read_question_answers(classroom, lab(LAB), QUESTION)
+        read_question_marks(classroom, lab(LAB), QUESTION)
 
 
 @pytest.mark.parametrize(("extra_credit", "points"), [({}, "2.5"), ({QUESTION: 0.5}, "2")])

@@ -15,7 +15,7 @@ from autograder.intake import Person
 from autograder.reports import statistics
 from autograder.reports.marks import Assignment, ClassMarks, Mark
 from autograder.reports.platform_csv import build_platform_tables, format_all_marks_csv
-from autograder.values.structural_mistakes import MISTAKES
+from autograder.values.common_mistakes import MISTAKES
 
 
 def test_discrimination_agrees_with_a_calculation_by_hand():
@@ -209,8 +209,12 @@ def test_a_lab_that_one_student_submitted_by_mistake_is_not_asked_of_everybody()
     assert len(due.missing_students["positions"]) == 19
     gradebook_due = replace(marks, deadlines=Deadlines({"positions": datetime(2026, 1, 2)}))
     assert len(gradebook_due.missing_students["positions"]) == 19
-    assert marks.mistaken_labs == {"positions": ["s03"]}
-    assert not three.mistaken_labs and not due.mistaken_labs and not gradebook_due.mistaken_labs
+    assert marks.mistaken_lab_submitters == {"positions": ["s03"]}
+    assert (
+        not three.mistaken_lab_submitters
+        and not due.mistaken_lab_submitters
+        and not gradebook_due.mistaken_lab_submitters
+    )
 
 
 def test_a_lab_that_was_submitted_by_mistake_is_in_no_platforms_table():

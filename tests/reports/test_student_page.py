@@ -26,7 +26,7 @@ from autograder.gradebook.nbgrader_db import GradebookError
 from autograder.grading.grade_submission import NOT_RUN_OUTPUT, grade_unreadable_submission
 from autograder.reports import feedback_pages, safe_html, student_page
 from autograder.reports.feedback_pages import write_feedback_pages
-from autograder.values.structural_mistakes import NOT_WRITTEN_MESSAGE
+from autograder.values.common_mistakes import NOT_WRITTEN_MESSAGE
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

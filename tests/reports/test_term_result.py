@@ -32,8 +32,8 @@ from autograder.reports.class_page import write_report
 from autograder.reports.feedback_zips import write_feedback_archives
 from autograder.reports.marks import read_marks
 from autograder.reports.term import (
+    LabContribution,
     LabStatus,
-    TermLab,
     choose_best_labs,
     compute_terms,
     read_term_rules,
@@ -374,7 +374,7 @@ def test_the_best_labs_have_the_highest_mean():
     chance = Random(1)
     for _ in range(60):
         labs = [
-            TermLab(
+            LabContribution(
                 str(n),
                 Fraction(chance.randint(1, 9)),
                 Fraction(chance.randint(0, 12), 12),

@@ -26,7 +26,7 @@ from autograder.student.check import CheckFailed, check, criteria, progress, rea
 from autograder.student.check_notebook import NotebookError, check_notebook
 from autograder.student.workspace import reset_copy
 from autograder.values.case_records import ComparisonRules, Inputs, TestCase
-from autograder.values.structural_mistakes import NOT_WRITTEN_MESSAGE
+from autograder.values.common_mistakes import NOT_WRITTEN_MESSAGE
 
 
 def softmax(x, axis=0):

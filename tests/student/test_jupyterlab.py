@@ -92,33 +92,33 @@ def launch_record(monkeypatch):
 
 
 def test_a_token_that_was_asked_for_is_kept(launch_record, tmp_path, monkeypatch):
-    jupyterlab.open_lab(tmp_path, ["softmax"])
+    jupyterlab.serve_jupyterlab(tmp_path, ["softmax"])
     assert len(launch_record["settings"]["IdentityProvider"]["token"]) == 48
     monkeypatch.setenv("JUPYTER_TOKEN", "mine")
-    jupyterlab.open_lab(tmp_path, ["softmax"])
+    jupyterlab.serve_jupyterlab(tmp_path, ["softmax"])
     assert "IdentityProvider" not in launch_record["settings"]
 
 
 def test_command_line_options_go_to_the_server(launch_record, tmp_path):
-    jupyterlab.open_lab(tmp_path, ["softmax"], ["--no-browser", "--port=8890"])
+    jupyterlab.serve_jupyterlab(tmp_path, ["softmax"], ["--no-browser", "--port=8890"])
     assert launch_record["arguments"][-2:] == ["--no-browser", "--port=8890"]
     assert launch_record["settings"]["LabsInOrder"] == {"labs": ["softmax"]}
     assert launch_record["page"]["disabledExtensions"]["@jupyter/nbgrader"] is True
 
 
 def test_all_kernels_compute_with_one_thread(launch_record, tmp_path, monkeypatch):
-    jupyterlab.open_lab(tmp_path, ["softmax"])
+    jupyterlab.serve_jupyterlab(tmp_path, ["softmax"])
     assert {launch_record["environment"][name] for name in THREAD_VARIABLES} == {"1"}
     for name in THREAD_VARIABLES:
         monkeypatch.delenv(name)
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")  # the student's own choice stays
-    jupyterlab.open_lab(tmp_path, ["softmax"])
+    jupyterlab.serve_jupyterlab(tmp_path, ["softmax"])
     environment = launch_record["environment"]
     assert environment["OPENBLAS_NUM_THREADS"] == "3" and "MKL_NUM_THREADS" not in environment
 
 
 def test_jupyterlab_learns_of_narrow_and_of_dark_screens(launch_record, tmp_path):
-    jupyterlab.open_lab(tmp_path, ["softmax"])
+    jupyterlab.serve_jupyterlab(tmp_path, ["softmax"])
     package = json.loads(launch_record["extensions"]["package.json"])
     assert package["jupyterlab"]["_build"]["load"] == "static/entry.js"
     entry = launch_record["extensions"]["entry.js"]
@@ -132,7 +132,7 @@ def test_a_kernel_says_what_is_missing_before_the_set_up_has_run(launch_record, 
     """A real kernel; PYTHONSTARTUP names the file that it runs first."""
     from jupyter_client.manager import run_kernel
 
-    jupyterlab.open_lab(tmp_path, ["softmax"])
+    jupyterlab.serve_jupyterlab(tmp_path, ["softmax"])
     environment = {**os.environ, "PYTHONSTARTUP": launch_record["environment"]["PYTHONSTARTUP"]}
     for name, is_hinted in (("softmax", True), ("elsewhere", False)):
         folder = tmp_path / name
@@ -160,6 +160,6 @@ def test_a_kernel_says_what_is_missing_before_the_set_up_has_run(launch_record, 
 
 def test_a_home_that_cannot_be_written_to_is_not_used(launch_record, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: path != Path.home())
-    jupyterlab.open_lab(tmp_path, ["softmax"])
+    jupyterlab.serve_jupyterlab(tmp_path, ["softmax"])
     for name in ("JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "MPLCONFIGDIR"):
         assert not launch_record["environment"][name].startswith(str(Path.home()))

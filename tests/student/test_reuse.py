@@ -250,4 +250,4 @@ def test_saved_functions_do_not_change_a_mark(tmp_path):
     ],
 )
 def test_the_owners_of_functions_are_described(names, student_names, text):
-    assert reuse._describe_function_owners(names, student_names) == text
+    assert reuse._describe_owners(names, student_names) == text

@@ -126,7 +126,9 @@ def test_an_older_folder_without_a_record_keeps_its_answers(course):
     )
     shutil.rmtree(course.root / "work" / update.HANDED_OUT_FOLDER)
     edit_cells(copy, alignment="mine")
-    assert update.find_changed_sections(copy, course_notebook) == [], "an answer is no change of the course's"
+    assert update.find_sections_changed_by_course(copy, course_notebook) == [], (
+        "an answer is no change of the course's"
+    )
     edit_cells(course_notebook, move="### Moved\n\nAnother text.")
     assert "“Moved”" in run_command(course.root, "start", "work")
     run_command(course.root, "update", copy)
@@ -199,7 +201,7 @@ def test_a_copy_that_cannot_be_read_is_not_called_older(course):
 
 def test_the_course_s_own_file_is_not_older_than_itself(course):
     course_notebook = course.released_notebook_path(LAB)
-    assert update.find_changed_sections(course_notebook, course_notebook) == []
+    assert update.find_sections_changed_by_course(course_notebook, course_notebook) == []
     result = autograder("update", "elsewhere.ipynb", cwd=course.root)
     assert (result.returncode, result.stderr) == (
         2,
@@ -262,6 +264,6 @@ def test_a_section_with_two_changed_cells_is_named_once(tmp_path):
     old, new = tmp_path / "old.ipynb", tmp_path / "new.ipynb"
     nbformat.write(nbformat.v4.new_notebook(cells=cells), old)
     nbformat.write(nbformat.v4.new_notebook(cells=cells), new)
-    assert update.find_changed_sections(old, new) == []
+    assert update.find_sections_changed_by_course(old, new) == []
     edit_cells(new, cell_0="x = 7", cell_2="x = 9")
-    assert update.find_changed_sections(old, new) == ["Scores"]
+    assert update.find_sections_changed_by_course(old, new) == ["Scores"]

@@ -380,7 +380,7 @@ class SubmissionDriver(ABC):
                 report.missing = True
                 return
             exit_code = end.get("exit")
-            parts = protocol.split_bytes(answer_bytes)
+            parts = protocol.split_into_message_parts(answer_bytes)
             answer_arrays += parts
             reported_code = exit_code if _is_exit_code(exit_code) else None
             group_report = {"parts": len(parts), "exit": reported_code, "held": peak_bytes}

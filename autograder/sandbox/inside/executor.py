@@ -140,7 +140,7 @@ class SubmissionExecutor:
         Return 0, the exit code for success; a subclass may answer in another process.
         """
         for frame in call_and_encode_results(function, call, call_inputs):
-            for part in protocol.split_bytes(frame):
+            for part in protocol.split_into_message_parts(frame):
                 self._emitter.send({"op": "answers"}, [part])
         return 0
 

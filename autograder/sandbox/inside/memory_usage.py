@@ -72,8 +72,8 @@ class MemoryMonitor:
             # memory that it has gained counts. Of any further process, all memory counts.
             inherited_bytes = self._root_anonymous if pid == first else 0
             held_bytes += max(0, peak - inherited_bytes)
-        written = sum(map(_measure_written_bytes, peaks))
-        written_by_root = _measure_written_bytes(self._root_pid)
+        written = sum(map(_measure_written_memory, peaks))
+        written_by_root = _measure_written_memory(self._root_pid)
         # If either process writes to a page that the submission and its fork share, both have a
         # private page afterwards. So the size of the submission's private pages also tells how much
         # the fork has written.
@@ -158,7 +158,7 @@ def _peak_anonymous_bytes(pid: int) -> int:
     return sizes.get("VmHWM", 0) - sizes.get("RssFile", 0)
 
 
-def _measure_written_bytes(pid: int) -> int:
+def _measure_written_memory(pid: int) -> int:
     """Return the size in bytes of the pages that a process has written since it was forked.
 
     These are its private pages and its pages in shared memory. If the process has forked itself,

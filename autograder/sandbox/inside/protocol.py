@@ -56,10 +56,10 @@ def describe_exit(code: int | None) -> str:
 # A message holds only JSON and arrays, so bytes are sent as arrays of the type uint8.
 
 
-def split_bytes(data: bytes | bytearray) -> list[np.ndarray]:
+def split_into_message_parts(data: bytes | bytearray) -> list[np.ndarray]:
     """Return bytes as arrays of uint8, each small enough for one message.
 
-    >>> join_parts(split_bytes(b"abc"))
+    >>> join_parts(split_into_message_parts(b"abc"))
     b'abc'
     """
     view = memoryview(data)
@@ -68,7 +68,7 @@ def split_bytes(data: bytes | bytearray) -> list[np.ndarray]:
 
 
 def join_parts(parts: Sequence[np.ndarray]) -> bytes:
-    """Join the arrays that `split_bytes` has made, and return the original bytes."""
+    """Join the arrays that `split_into_message_parts` has made, and return the original bytes."""
     return b"".join(np.ascontiguousarray(part).data for part in parts)
 
 

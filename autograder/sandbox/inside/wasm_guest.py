@@ -176,7 +176,7 @@ class _SleepOnlyEventLoop(asyncio.BaseEventLoop):
 _NATIVE_LOCK = threading.Lock
 
 
-class _SingleThreadLock:
+class _SleepingLock:
     """Lock for a Python without threads.
 
     No other thread can ever release a lock, and in WebAssembly waiting for Python's own lock
@@ -201,13 +201,13 @@ class _SingleThreadLock:
 
 
 def _replace_locks() -> None:
-    """Replace the locks of Python's threading modules by `_SingleThreadLock`."""
+    """Replace the locks of Python's threading modules by `_SleepingLock`."""
     for module, name in (
         (threading, "Lock"),
         (threading, "_allocate_lock"),
         (_thread, "allocate_lock"),
     ):
-        setattr(module, name, _SingleThreadLock)
+        setattr(module, name, _SleepingLock)
     queue.SimpleQueue = queue._PySimpleQueue  # type: ignore[attr-defined, misc]
 
 
