@@ -7,6 +7,7 @@ extreme value of one of the domain's arguments, such as an axis of length 1.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -136,13 +137,12 @@ class Domain:
     def _draw_combined_edge_cases(self, rng: np.random.Generator) -> Iterator[EdgeCase]:
         """Draw test cases in which two or more arguments have extreme values at once.
 
-        Each unusual value of a flag is combined with the extreme sizes and with the memory layouts.
-        Two further kinds of cases have the smallest size for all axes, and a large size for all
+        Extreme sizes and memory layouts are combined with the unusual values of each flag. Two further kinds of cases have the smallest size for all axes, and a large size for all
         axes.
         """
         for name, values in self.flags.items():
-            for value in values[1:]:
-                yield from self._draw_edge_cases_with_flag(rng, name, value)
+            if len(values) > 1:
+                yield from self._draw_edge_cases_with_flag(rng, name, values[1:])
         if self.sizes:
             smallest = {name: low for name, (low, _) in self.sizes.items()}
             label = "all sizes smallest"
@@ -159,15 +159,27 @@ class Domain:
         self,
         rng: np.random.Generator,
         name: str,
-        value: Value,
+        values: Sequence[Value],
     ) -> Iterator[EdgeCase]:
-        suffix = f", {name} = {_format_flag(value)}"
+        """Draw test cases with an extreme size or a memory layout, and with a value of a flag.
+
+        The largest sizes are combined with all values: only there does a mistake show that needs
+        much of two things. The smallest sizes and the layouts take one value each, in turn, in a
+        random order, so that each value is used about equally often. All combinations would be many
+        more cases, and no wrong answer was found that only they refuse.
+        """
+        turns = cycle(values[index] for index in rng.permutation(len(values)))
         for axis, (low, high) in self.sizes.items():
-            for size in sorted({max(low, min(1, high)), high}):
+            smallest = max(low, min(1, high))
+            pairs = [(high, value) for value in values]
+            if smallest != high:
+                pairs.insert(0, (smallest, next(turns)))
+            for size, value in pairs:
                 inputs = self._draw_usual_inputs_except(rng, **{name: value, axis: size})
-                yield f"{axis} = {size}{suffix}", inputs, (axis, size)
+                yield f"{axis} = {size}, {name} = {_format_flag(value)}", inputs, (axis, size)
+        value = next(turns)
         for label, inputs, edge in self._draw_noncontiguous_cases(rng, **{name: value}):
-            yield f"{label}{suffix}", inputs, edge
+            yield f"{label}, {name} = {_format_flag(value)}", inputs, edge
 
     def _list_edges(self) -> Iterator[tuple[str, str, Value]]:
         """Yield label, argument's name and value for each extreme value of an argument."""
