@@ -181,7 +181,7 @@ def make_constraints(packages: Mapping[str, str]) -> bytes:
     return text.encode()
 
 
-def collect_engine_files(packages: Mapping[str, str] | None = None) -> Files:
+def make_engine_project_files(packages: Mapping[str, str] | None = None) -> Files:
     """Return the files of a pip project that installs the autograder without any course.
 
     Parameters
@@ -369,7 +369,7 @@ def write_distribution_files(course: Course, target: Path) -> list[Path]:
     """
     from autograder.authoring.bundle import write_students_zip
 
-    engine_wheel = build_wheel(collect_engine_files(), target)
+    engine_wheel = build_wheel(make_engine_project_files(), target)
     library_wheel = build_wheel(collect_library_files(course), target)
     constraints = target / "constraints.txt"
     constraints.write_bytes(read_root_file("constraints.txt"))

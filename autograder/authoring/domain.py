@@ -137,8 +137,8 @@ class Domain:
     def _draw_combined_edge_cases(self, rng: np.random.Generator) -> Iterator[EdgeCase]:
         """Draw test cases in which two or more arguments have extreme values at once.
 
-        Extreme sizes and memory layouts are combined with the unusual values of each flag. Two further kinds of cases have the smallest size for all axes, and a large size for all
-        axes.
+        Extreme sizes and memory layouts are combined with the unusual values of each flag. Two
+        further kinds of cases have the smallest size for all axes, and a large size for all axes.
         """
         for name, values in self.flags.items():
             if len(values) > 1:

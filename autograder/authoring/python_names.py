@@ -54,9 +54,9 @@ def find_classes(tree: ast.AST | None) -> list[str]:
 
 
 def _walk_outermost_scope(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a syntax tree, without those inside functions and classes.
+    """Yield the nodes of a syntax tree, but not those inside functions and classes.
 
-    Nodes inside functions and classes, and the variables of comprehensions, are left out.
+    The variables of comprehensions are left out as well.
     """
     yield node
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):

@@ -155,7 +155,7 @@ def _find_misconception_weakness(
 ) -> str:
     """Return the fault in a misconception's definition as the end of a sentence; "" if none."""
     outcomes = [test_case.mistakes[misconception.name] for test_case in test_cases]
-    accident = _find_problem_with_raised_errors(misconception, test_cases, outcomes)
+    accident = _compare_raised_with_declared_errors(misconception, test_cases, outcomes)
     if accident:
         return accident
     finding = judge_outcomes(exercise, test_cases, outcomes)
@@ -177,7 +177,7 @@ def _find_misconception_weakness(
 _SLIPS = ("NameError", "UnboundLocalError", ExerciseError.__name__)
 
 
-def _find_problem_with_raised_errors(
+def _compare_raised_with_declared_errors(
     misconception: Misconception, test_cases: Sequence[TestCase], outcomes: Sequence[CallOutcome]
 ) -> str:
     """Return the fault in the errors that a deliberately wrong function raises; "" if none.

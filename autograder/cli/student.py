@@ -135,7 +135,7 @@ def update(notebook: Path) -> None:
 @COURSE_OPTION
 @click.argument("notebook", type=NOTEBOOK_TYPE)
 def check(notebook: Path) -> None:
-    """Run YOUR OWN lab notebook afresh and print one line an exercise.
+    """Run YOUR OWN lab notebook afresh and print one line per exercise.
 
     It runs with all your rights: use `show` or `grade` for the submissions of others.
     Exit code 0 if every exercise is right, 1 if not.

@@ -77,7 +77,7 @@ def _read_allowed_packages(folders: tuple[Path, ...]) -> frozenset[str] | None:
 
 
 def find_imports(source: str) -> set[str]:
-    """Return the packages that the import statements in a text name, such as "torch".
+    """Return the packages that the import statements in a text import, such as "torch".
 
     Each statement must be in one line. The rest of the source need not be valid Python.
 

@@ -63,7 +63,7 @@ class Mutation:
         return self.rank < EXTEND and not uses_variable
 
 
-class Mutator:
+class MutationEmbedder:
     """Builder of a copy of a function's code that holds all mutations, each behind a condition.
 
     A mutation is a small change of the code.
@@ -299,9 +299,9 @@ class Mutator:
         yield from _rearrange_or_shorten_call(node, code)
         yield from _add_axis_or_keepdims(node)
         if isinstance(node.func, ast.Name):
-            yield from self._add_parameters_to_call(node)
+            yield from self._pass_unused_parameters_to_call(node)
 
-    def _add_parameters_to_call(self, node: ast.Call) -> Iterator[Alternative]:
+    def _pass_unused_parameters_to_call(self, node: ast.Call) -> Iterator[Alternative]:
         """Yield a call with parameters of the student's function added as arguments."""
         function = ast.unparse(node.func)
         argument_codes = _keyword_names(node).union(map(ast.unparse, node.args))

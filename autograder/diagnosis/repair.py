@@ -45,7 +45,7 @@ from autograder.diagnosis.mutations import (
     LOOP_TICK,
     REPLACE,
     Mutation,
-    Mutator,
+    MutationEmbedder,
     apply_extra_step,
     refuse_array_as_dtype,
     refuse_negative_sizes,
@@ -294,7 +294,7 @@ class _SwitchableMutations:
         words = {value for value in constants if type(value) is str}
         body: list[ast.stmt] = []
         for node in functions:
-            mutator = Mutator(node, self._add_mutation, self._has_room, words, ranks)
+            mutator = MutationEmbedder(node, self._add_mutation, self._has_room, words, ranks)
             body.append(mutator.mutate())
         self._add_combined_mutations()
         for test, numbers in self._switches:

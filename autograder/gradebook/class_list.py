@@ -15,7 +15,7 @@ from autograder.core.errors import AutograderError
 from autograder.core.text_format import join_words
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.policy import Policy, parse_extension, parse_time, to_naive_utc
-from autograder.intake import Identity, Origin, Person, Roster, read_origins
+from autograder.intake import Origin, Person, PlatformIdentity, Roster, read_origins
 from autograder.intake import roster as rosters
 from autograder.intake.names import escape_unprintable, normalise_name
 from autograder.intake.student_folders import describe_duplicate_folders, match_folders
@@ -201,7 +201,7 @@ def _reject_roster_of_other_class(roster: Roster, submitters: set[str], students
     strangers = [
         student
         for student in sorted(submitters)
-        if student not in students and not roster.find(Identity(any_identifier=student))
+        if student not in students and not roster.find(PlatformIdentity(any_identifier=student))
     ]
     if len(strangers) >= MIN_UNKNOWN_STUDENTS and len(strangers) > 0.8 * len(submitters):
         names = [person.name or person.student for person in roster.people]

@@ -46,10 +46,10 @@ class Submission:
     Parameters
     ----------
     student, lab : str
-    data : bytes or None
+    content : bytes or None
         Bytes of the notebook file; None if the file is missing, too large or not a regular file.
     note : str
-        Reason why `data` is None, or a remark about an unusual file name; usually "".
+        Reason why `content` is None, or a remark about an unusual file name; usually "".
     timestamp : str or None
         Time of submission, as written in timestamp.txt.
     """

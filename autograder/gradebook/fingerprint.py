@@ -66,12 +66,12 @@ def fingerprint_lab(lab: Lab) -> str:
 def compute_fingerprint(lab: Lab) -> str:
     """Compute the lab's fingerprint (a hash of its code) from the files as they are now."""
     cells = list(_texts_of_cells_for_grading(lab))
-    setup = [_collect_code_facts(source.encode(), "") for source in lab.reference_cells.values()]
+    setup = [_collect_code_dependencies(source.encode(), "") for source in lab.reference_cells.values()]
     lab_files = [_read_module(path, "") for path in sorted(lab.folder.glob("*.py"))]
-    engine = _collect_facts_of_imported_modules([_FIRST_MODULE], {"autograder": _ENGINE})
+    engine = _collect_dependencies_of_modules([_FIRST_MODULE], {"autograder": _ENGINE})
     module_names = {entry.partition(":")[0] for entry in (*lab.preload, lab.needs) if entry}
     imports = module_names.union(*(code.imports for code in (*lab_files, *setup)))
-    library = _collect_facts_of_imported_modules(
+    library = _collect_dependencies_of_modules(
         imports,
         {name: lab.course.root / name for name in lab.course.library},
     )
@@ -105,7 +105,7 @@ def _texts_of_cells_for_grading(lab: Lab) -> Iterator[str]:
             yield f"{get_grade_id(cell)} {cell.cell_type} {cell.source} {tags}"
 
 
-def _collect_facts_of_imported_modules(
+def _collect_dependencies_of_modules(
     names: Iterable[str], roots: Mapping[str, Path]
 ) -> dict[str, _CodeDependencies]:
     """Collect what may change a verdict in some modules and in all modules that they import.
@@ -145,11 +145,11 @@ def _collect_facts_of_imported_modules(
 
 
 def _read_module(path: Path, package: str) -> _CodeDependencies:
-    return _collect_code_facts(path.read_bytes(), package)
+    return _collect_code_dependencies(path.read_bytes(), package)
 
 
 @cache
-def _collect_code_facts(source: bytes, package: str) -> _CodeDependencies:
+def _collect_code_dependencies(source: bytes, package: str) -> _CodeDependencies:
     """Return everything in a piece of code that may change a submission's verdict.
 
     Parameters
@@ -159,32 +159,32 @@ def _collect_code_facts(source: bytes, package: str) -> _CodeDependencies:
     """
     tree = ast.parse(source)
     top_level = {id(node) for node in tree.body}
-    facts = _CodeDependencies()
+    dependencies = _CodeDependencies()
     queue: list[ast.AST] = [tree]
     while queue:
         node = queue.pop()
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             names = list(_imported_modules(node, package))
-            facts.imports.update(names)
+            dependencies.imports.update(names)
             if id(node) in top_level:
-                facts.packages.update(name.partition(".")[0] for name in names)
-        _collect_strings_of_node(node, facts)
+                dependencies.packages.update(name.partition(".")[0] for name in names)
+        _collect_strings_of_node(node, dependencies)
         _drop_irrelevant_parts(node)
         queue += ast.iter_child_nodes(node)
-    facts.digest = hashlib.sha256(ast.dump(tree).encode("utf-8", "replace")).digest()
-    return facts
+    dependencies.digest = hashlib.sha256(ast.dump(tree).encode("utf-8", "replace")).digest()
+    return dependencies
 
 
-def _collect_strings_of_node(node: ast.AST, facts: _CodeDependencies) -> None:
-    """Add the strings in a syntax-tree node (a string, or a dict of strings) to `facts`."""
+def _collect_strings_of_node(node: ast.AST, dependencies: _CodeDependencies) -> None:
+    """Add the strings in a syntax-tree node (a string, or a dict of strings) to `dependencies`."""
     if isinstance(node, ast.Dict):
         for key, value in zip(node.keys, node.values, strict=True):
             if _is_string(key) and _is_string(value):
-                facts.lazy_names[key.value] = value.value
+                dependencies.lazy_names[key.value] = value.value
     elif isinstance(node, ast.JoinedStr):
-        facts.strings.add("".join(part.value if _is_string(part) else "*" for part in node.values))
+        dependencies.strings.add("".join(part.value if _is_string(part) else "*" for part in node.values))
     elif _is_string(node):
-        facts.strings.add(node.value)
+        dependencies.strings.add(node.value)
 
 
 def _drop_irrelevant_parts(node: ast.AST) -> None:
@@ -231,7 +231,9 @@ def _versions_of_used_packages(
     lab: Lab, named: Iterable[str], code: Iterable[_CodeDependencies]
 ) -> Iterator[str]:
     """Yield "package version" for each installed package that can affect an answer."""
-    names = {name.partition(".")[0] for name in named}.union(*(facts.packages for facts in code))
+    names = {name.partition(".")[0] for name in named}.union(
+        *(dependencies.packages for dependencies in code)
+    )
     # A package may use another one that no code imports: Keras, for example, uses a backend. So
     # include all packages of the course.
     if names.intersection(lab.course.imports):
@@ -243,7 +245,7 @@ def _versions_of_used_packages(
 
 def _data_files_named_in_code(lab: Lab, code: Iterable[_CodeDependencies]) -> Iterator[Path]:
     """Yield those data files of the course whose names stand as strings in its code."""
-    names = set[str]().union(*(facts.strings for facts in code))
+    names = set[str]().union(*(dependencies.strings for dependencies in code))
     names = {name for name in names if len(name.replace("*", "")) >= _MIN_FILE_NAME_CHARACTERS}
     patterns = [name for name in names if has_magic(name)]
     for folder in lab.course.data:

@@ -20,7 +20,7 @@ from autograder.gradebook.gradebook_records import (
 from autograder.gradebook.nbgrader_db import gradebook_exists, open_gradebook, translate_read_errors
 from autograder.intake.merge_folders import (
     is_source_newer,
-    list_labs_with_files,
+    list_labs_of_student,
     merge_lab_files,
     remove_empty_folders,
 )
@@ -40,7 +40,7 @@ def find_split_students(classroom: Classroom) -> dict[str, list[str]]:
         folders[person.student].append(folder)
     split = {}
     for student, names in sorted(folders.items()):
-        present = [name for name in sorted(names) if list_labs_with_files(classroom.root, name)]
+        present = [name for name in sorted(names) if list_labs_of_student(classroom.root, name)]
         kept = student if student in present else next(iter(present), "")
         if len(present) > 1:
             split[kept] = [name for name in present if name != kept]
@@ -71,7 +71,7 @@ def merge_split_students(classroom: Classroom) -> Iterator[str]:
 
 
 def _merge_student(classroom: Classroom, source: str, target: str) -> None:
-    labs = [lab for lab in list_labs_with_files(classroom.root, source) if lab in classroom.course.labs]
+    labs = [lab for lab in list_labs_of_student(classroom.root, source) if lab in classroom.course.labs]
     # Merge the submissions in the gradebook before the files. If the merge is interrupted between
     # the two, the folders are still there, so the next merge finds and merges them.
     choices = {lab: is_source_newer(classroom.root, source, target, lab) for lab in labs}

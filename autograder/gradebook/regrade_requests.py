@@ -19,7 +19,7 @@ from autograder.core.errors import AutograderError
 from autograder.core.files import NotRegularFile, decode_text, read_regular_file
 from autograder.core.text_format import join_words, make_printable
 from autograder.gradebook.classroom import Classroom
-from autograder.intake import Identity, Roster
+from autograder.intake import PlatformIdentity, Roster
 from autograder.intake.names import escape_unprintable, normalise_name
 from autograder.intake.roster import parse_csv_rows
 
@@ -131,7 +131,7 @@ def _find_student(text: str, roster: Roster, folders: set[str]) -> str:
     if text in folders:
         return text
     name = escape_unprintable(text, 60)
-    people = roster.find(Identity(any_identifier=text))
+    people = roster.find(PlatformIdentity(any_identifier=text))
     if not people:
         raise ValueError(f"nobody in the class is called {name!r}. Write the name of the folder.")
     if len(people) > 1:

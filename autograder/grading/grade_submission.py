@@ -378,12 +378,12 @@ class SubmissionGrader:
         exercises that it builds on.
         """
         self._follows_through = follow_through
-        results = self.judge_cells(self.notebook, self.sandbox.limits.total_seconds)
+        results = self.run_and_judge_cells(self.notebook, self.sandbox.limits.total_seconds)
         if follow_through:
             self.judge_with_reference_answers(results)
         return results
 
-    def judge_cells(self, notebook: NotebookNode, seconds: float) -> CellResults:
+    def run_and_judge_cells(self, notebook: NotebookNode, seconds: float) -> CellResults:
         """Run the notebook's code cells within a number of seconds, and judge its exercises."""
         code_cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
         cells = self._select_cells_to_run(code_cells)
@@ -655,7 +655,7 @@ class SubmissionGrader:
                 cell.source = self.lab.reference_cells[name]
             elif cell.id in results.runs and results.runs[cell.id].status in _STOP_REASONS:
                 cell.source = ""  # the cell was stopped in the first run, and would be again
-        return self.judge_cells(notebook, seconds)
+        return self.run_and_judge_cells(notebook, seconds)
 
     def _combine_with_reference_run(
         self, exercise: Exercise, first: Result, second: Result, prerequisites: list[str]

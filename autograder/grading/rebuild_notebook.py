@@ -263,7 +263,7 @@ def rebuild_notebook(data: bytes, release: NotebookNode) -> RebuiltNotebook:
             continue
         answers[name] = cell
         places.append(name)
-        if _note_changes_and_decide_rerun(name, cell, release_cell, notes):
+        if _note_changes_and_decide_if_both_run(name, cell, release_cell, notes):
             places.append(NotebookNode(cell, cell_type="code", attachments={}))
 
     places = _restore_graded_cells(places, list(graded_cells), notes)
@@ -276,7 +276,7 @@ def rebuild_notebook(data: bytes, release: NotebookNode) -> RebuiltNotebook:
     return RebuiltNotebook(notebook, limit_notes(notes))
 
 
-def _note_changes_and_decide_rerun(
+def _note_changes_and_decide_if_both_run(
     name: str,
     cell: NotebookNode,
     release_cell: NotebookNode,

@@ -89,7 +89,7 @@ def grade_class(
     grader.report_ungradable_folders()
     submissions = _list_submissions_to_grade(classroom, labs_by_name, students)
     grader.grade(submissions, policy, workers, scheduler, force)
-    return grader.run
+    return grader.summary
 
 
 def _list_submissions_to_grade(
@@ -130,7 +130,7 @@ class _ClassGrader:
         self.classroom, self.labs, self.points = classroom, labs, points
         self.options = replace(options, salt=classroom.salt)
         self.on_result, self.progress = on_result, progress
-        self.run = GradingSummary()
+        self.summary = GradingSummary()
 
     def grade(
         self,
@@ -170,16 +170,16 @@ class _ClassGrader:
             self.record_new_results(outcomes, writer, pool)
             class_list = read_class_list(self.classroom)
             writer.recompute_scores(lab_names, policy, class_list)
-            self.run.notes += class_list.notes
+            self.summary.notes += class_list.notes
 
     def report_ungradable_folders(self) -> None:
         """Report each folder that cannot be graded because its name is unusable or not a lab's."""
         for name in self.classroom.list_unusable_student_folders():
-            self.run.faults.append(
+            self.summary.faults.append(
                 f"the folder {name} cannot be marked; rename it in plain, printable letters."
             )
         for name in self.classroom.list_unknown_folders():
-            self.run.faults.append(
+            self.summary.faults.append(
                 f"the folder {name} belongs to no lab, so nothing in it is marked; rename it to "
                 f"one of {join_words(self.classroom.course.labs)}, or take it away."
             )
@@ -200,7 +200,7 @@ class _ClassGrader:
         # So first write the due dates of course.toml into the gradebook.
         with GradebookWriter(self.classroom) as writer:
             writer.save_labs(labs, policy)
-        self.run.notes += choose_best_attempts(
+        self.summary.notes += choose_best_attempts(
             self.classroom, self.labs, submissions, policy, pool, self.options, force
         )
 
@@ -210,7 +210,7 @@ class _ClassGrader:
 
         for student, lab in submissions:
             if set_aside_invalid_timestamp(self.classroom.submitted / student / lab):
-                self.run.notes.append(
+                self.summary.notes.append(
                     f"{student}, {lab}: timestamp.txt says no time, and is called "
                     "timestamp.txt.unreadable now; no lateness is counted."
                 )
@@ -237,7 +237,7 @@ class _ClassGrader:
     ) -> None:
         """Write cached results that the gradebook lacks into it, and report all cached results."""
         for submission, graded_submission in cached_results:
-            self.run.from_cache += 1
+            self.summary.from_cache += 1
             self._save_and_report(writer, submission, graded_submission, is_new=False)
 
     def record_new_results(
@@ -273,9 +273,9 @@ class _ClassGrader:
                         "more was tried; what is marked is kept."
                     )
                 equal_count, limit = 0, 2 * limit  # the submissions are at fault
-            self.run.newly_graded += 1
+            self.summary.newly_graded += 1
             for note in (*outcome.notes, *outcome.log):
-                self.run.notes.append(f"{submission.student}, {submission.lab}: {note}")
+                self.summary.notes.append(f"{submission.student}, {submission.lab}: {note}")
             outcome = outcome.with_student(submission.student)
             self._save_and_report(writer, submission, outcome, is_new=True)
 
@@ -319,7 +319,7 @@ class _ClassGrader:
             graded_submission = graded_submission.with_student(submission.student)
         if graded_submission.faults:
             place = f"{submission.student}, {submission.lab}"
-            self.run.faults.append(f"{place}: {graded_submission.faults[0]}{remark}")
+            self.summary.faults.append(f"{place}: {graded_submission.faults[0]}{remark}")
         for result in rescore_results(graded_submission, self.points[submission.lab]):
             self.on_result(result)
         self.progress.advance()

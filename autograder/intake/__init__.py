@@ -20,16 +20,16 @@ upload_limits      limit the number and the size of the files that are read
 
 from autograder.intake.collect import CollectionReport, collect
 from autograder.intake.finder import FileOutcome, FileReport
-from autograder.intake.roster import Identity, Person, Roster, is_submitted_by_few
+from autograder.intake.roster import Person, PlatformIdentity, Roster, is_submitted_by_few
 from autograder.intake.store import Origin, read_origin, read_origins
 
 __all__ = [
     "CollectionReport",
     "FileOutcome",
     "FileReport",
-    "Identity",
     "Origin",
     "Person",
+    "PlatformIdentity",
     "Roster",
     "collect",
     "is_submitted_by_few",

@@ -188,7 +188,7 @@ def _walk_folder(
             yield IncomingFile(path=path, problem=f"It cannot be read ({describe_error(error)}).")
             continue
         if not stat.S_ISDIR(status.st_mode):
-            yield _file_from_entry(Path(entry.path), path, status)
+            yield _make_incoming_file(Path(entry.path), path, status)
         elif (status.st_dev, status.st_ino) not in skip:
             yield IncomingFile(path=f"{path}/")
             if entry.name.casefold() not in _JUNK_FOLDERS:
@@ -206,7 +206,7 @@ def _interleave_files(iterators: deque[Iterator[IncomingFile]]) -> Iterator[Inco
             iterators.append(iterator)
 
 
-def _file_from_entry(disk_path: Path, path: str, status: os.stat_result) -> IncomingFile:
+def _make_incoming_file(disk_path: Path, path: str, status: os.stat_result) -> IncomingFile:
     """Return the `IncomingFile` of a file found in a folder.
 
     Its `problem` is set if the file must not be read, as for a link.
@@ -222,7 +222,7 @@ def _file_from_entry(disk_path: Path, path: str, status: os.stat_result) -> Inco
     )
 
 
-def open_file(path: Path) -> BufferedReader:
+def open_submitted_file(path: Path) -> BufferedReader:
     """Open an ordinary file for reading; raises `FileRefused` for anything else, such as a link."""
     try:
         return open_regular_file(path)
@@ -237,7 +237,7 @@ def _stream_file(path: Path, limit: int) -> Iterator[bytes]:
 
     Raises `FileRefused` above the limit, also if the file grows while it is read.
     """
-    with open_file(path) as file:
+    with open_submitted_file(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > limit:
             raise FileRefused(_size_message(size, limit))
@@ -292,7 +292,7 @@ class ZipReader:
         if zip_file not in self._open_zips:
             with ExitStack() as closing:
                 if zip_file.disk_path:
-                    stream: IO[bytes] = closing.enter_context(open_file(zip_file.disk_path))
+                    stream: IO[bytes] = closing.enter_context(open_submitted_file(zip_file.disk_path))
                 else:
                     stream = closing.enter_context(self._copy_inner_zip_to_temporary_file(zip_file))
                 archive = closing.enter_context(

@@ -47,7 +47,7 @@ from autograder.intake.platform_metadata import (
     read_blackboard_receipt,
     read_gradescope_metadata,
 )
-from autograder.intake.roster import Identity, Person
+from autograder.intake.roster import Person, PlatformIdentity
 from autograder.intake.student_matching import StudentMatcher, UnmatchedFile
 from autograder.intake.upload_limits import LIMITS, FileRefused, PerStudentReadingBudget
 
@@ -136,7 +136,7 @@ class Attempt:
         Remarks for the report on the file.
     student : str
         Name of the student's folder; "" until the owners are matched to students.
-    identity : Identity
+    identity : PlatformIdentity
         The platform's data about the student or the group.
     person : Person or None
         The student in the roster; None if the roster does not have the student.
@@ -155,7 +155,7 @@ class Attempt:
     time_in_zip: float = 0.0
     notes: tuple[str, ...] = ()
     student: str = ""
-    identity: Identity = field(default_factory=Identity)
+    identity: PlatformIdentity = field(default_factory=PlatformIdentity)
     person: Person | None = None
     members: tuple[str, ...] = ()
 

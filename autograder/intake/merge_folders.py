@@ -21,7 +21,7 @@ _RESULT_ENDINGS = ("json", "counts", "recorded", "feedback")
 _STUDENT_FOLDERS = ("submitted", "submitted-earlier", "collected", "results", "autograded", "feedback")
 
 
-def list_labs_with_files(root: Path, folder: str) -> list[str]:
+def list_labs_of_student(root: Path, folder: str) -> list[str]:
     """Return the sorted names of the labs for which a student has any files in the classroom."""
     names: set[str] = set()
     for top in _STUDENT_FOLDERS:

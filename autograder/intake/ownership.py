@@ -29,7 +29,7 @@ from autograder.intake.platform_metadata import (
     PlatformSubmission,
     parse_timestamp,
 )
-from autograder.intake.roster import Identity, Person, Roster
+from autograder.intake.roster import Person, PlatformIdentity, Roster
 
 ROSTER_REMEDY = "put a roster that tells them apart into the classroom as roster.csv"
 MAX_FOLDER_LEVELS = 5  # levels of folders that may lie around the folders of the students
@@ -37,7 +37,7 @@ NO_OWNER_MESSAGE = (
     "Neither its name nor a folder says whose it is. Put it into a folder called after the "
     "student, or say with --pattern where the student's name stands."
 )
-_IDENTITY_FIELDS = {field.name for field in fields(Identity)}
+_IDENTITY_FIELDS = {field.name for field in fields(PlatformIdentity)}
 _GITHUB_USER = r"[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38}"
 _GRADESCOPE_EXPORT = re.compile(r"assignment_\d+_export(?: ?\(\d+\))?")
 _NBGRADER_FOLDERS = {"source", "release", "autograded", "feedback"}  # beside submitted/
@@ -58,7 +58,7 @@ class SubmissionAccount:
     ----------
     platform : str
         Name of the platform; "folder", "file" or "pattern" if no platform gave the name.
-    identities : tuple of Identity
+    identities : tuple of PlatformIdentity
         The student, or all students who submitted the file together.
     default_folder : str
         Name of the student's folder in submitted/, if no roster names the folder.
@@ -89,7 +89,7 @@ class SubmissionAccount:
     """
 
     platform: str
-    identities: tuple[Identity, ...]
+    identities: tuple[PlatformIdentity, ...]
     default_folder: str
     account: str = ""
     identified_by: str = ""
@@ -498,7 +498,7 @@ class DownloadOwnership:
         return False
 
     def _is_in_roster(self, name: str) -> bool:
-        return len(self._roster.find(Identity(any_identifier=name))) == 1
+        return len(self._roster.find(PlatformIdentity(any_identifier=name))) == 1
 
     # Methods for names that match a platform's pattern
 
@@ -580,7 +580,7 @@ class DownloadOwnership:
                 zone = receipt.time.tzinfo or zone
         elif pattern.platform == "GitHub":
             user = identity.github.lower()  # GitHub ignores the case of user names
-            identity = Identity(github=user, any_identifier=user)
+            identity = PlatformIdentity(github=user, any_identifier=user)
             owner = _replace_identity(owner, identity, user)
         elif pattern.platform == "Canvas" and identity.lms_id:
             folder = make_safe_folder_name(f"{identity.name}-{identity.lms_id}")
@@ -661,12 +661,12 @@ class DownloadOwnership:
         If there is a receipt for the login, the owner gets the student's name from it.
         """
         text = owner.identities[0].login
-        submitter = receipt.submitters[0] if receipt else Identity()
+        submitter = receipt.submitters[0] if receipt else PlatformIdentity()
         login = self._find_blackboard_login(text, submitter.login)
         if not login:
             return _describe_uncertain_login(text)
         if submitter.login != login:
-            submitter = Identity(login=login)
+            submitter = PlatformIdentity(login=login)
         owner = _replace_identity(owner, submitter, login)
         if submitter.name:
             owner = replace(owner, identified_by=_BLACKBOARD_RECEIPT)
@@ -682,7 +682,7 @@ class DownloadOwnership:
         if text.count("_") == 1:
             return text.partition("_")[2]
         endings = [text[i + 1 :] for i, character in enumerate(text) if character == "_"]
-        logins = [ending for ending in endings if self._roster.find(Identity(login=ending))]
+        logins = [ending for ending in endings if self._roster.find(PlatformIdentity(login=ending))]
         return logins[0] if len(logins) == 1 else ""
 
 
@@ -720,7 +720,7 @@ def _make_owner_from_pattern_groups(
     platform_path: str,
 ) -> SubmissionAccount:
     """Return the account that a file's name describes, from the parts that a pattern matched."""
-    identity = Identity(**{key: groups[key] for key in groups.keys() & _IDENTITY_FIELDS})
+    identity = PlatformIdentity(**{key: groups[key] for key in groups.keys() & _IDENTITY_FIELDS})
     number = groups.get("number", "")
     return SubmissionAccount(
         platform=pattern.platform,
@@ -739,7 +739,7 @@ def _make_owner_from_pattern_groups(
 
 def _replace_identity(
     owner: SubmissionAccount,
-    identity: Identity,
+    identity: PlatformIdentity,
     account: str,
 ) -> SubmissionAccount:
     """Return a copy of an account's record with another student's names and numbers in it."""
@@ -749,7 +749,7 @@ def _replace_identity(
 
 def _make_owner_from_folder(folder: str) -> SubmissionAccount:
     """Return an account record for the student after whom a folder is named."""
-    identity = Identity(any_identifier=folder)
+    identity = PlatformIdentity(any_identifier=folder)
     return SubmissionAccount(
         platform="folder",
         identities=(identity,),

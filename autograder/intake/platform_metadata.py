@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 import dateutil.parser
 import yaml
 
-from autograder.intake.roster import Identity
+from autograder.intake.roster import PlatformIdentity
 
 GRADESCOPE_METADATA = "submission_metadata.yml"
 BLACKBOARD_TIME_FORMAT = "%Y-%m-%d-%H-%M-%S"  # in the names of files
@@ -61,13 +61,13 @@ class PlatformSubmission:
 
     Parameters
     ----------
-    submitters : tuple of Identity
+    submitters : tuple of PlatformIdentity
         All people who submitted it together.
     time : datetime or None
         Time of the submission, in the time zone that the platform names.
     """
 
-    submitters: tuple[Identity, ...]
+    submitters: tuple[PlatformIdentity, ...]
     time: datetime | None
 
 
@@ -85,7 +85,7 @@ def read_blackboard_receipt(text: str) -> PlatformSubmission | None:
     match = re.fullmatch(r"Name:(.*)\(([^()]+)\)", name_line)
     if not match:
         return None
-    submitter = Identity(name=match[1].strip(), login=match[2])
+    submitter = PlatformIdentity(name=match[1].strip(), login=match[2])
     return PlatformSubmission(submitters=(submitter,), time=parse_time(time_line.partition(":")[2]))
 
 
@@ -222,7 +222,7 @@ def _submission_from_gradescope_entry(entry: dict[str, Any], zone: tzinfo) -> Pl
         if isinstance(person, dict):
             email = _text_of(person, "email")
             name, sid = _text_of(person, "name"), _text_of(person, "sid")
-            submitters.append(Identity(name=name, sid=sid, email=email, login=email))
+            submitters.append(PlatformIdentity(name=name, sid=sid, email=email, login=email))
     time = parse_timestamp(_text_of(entry, "created_at"), zone)
     return PlatformSubmission(submitters=tuple(submitters), time=time)
 

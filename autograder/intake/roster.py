@@ -124,7 +124,7 @@ class Person:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Identity:
+class PlatformIdentity:
     """Names and numbers by which a platform identifies a submission's student; any may be "".
 
     Parameters
@@ -207,7 +207,7 @@ class Roster:
                 index["group"][normalise_name(group)].append(person)
         return index
 
-    def find(self, identity: Identity, lab: str = "") -> list[Person]:
+    def find(self, identity: PlatformIdentity, lab: str = "") -> list[Person]:
         """Return the people of the roster who match what a platform tells about a student.
 
         The list has one person if the match is certain, and more if it is ambiguous.
@@ -231,7 +231,7 @@ class Roster:
         # nbgrader's folders are called after logins, whatever folder the roster names.
         login = {"login": identity.student}
         for values in (account, any_identifier, login):
-            people = self._people_with_identifier(values, identity.github)
+            people = self._find_people_by_identifiers(values, identity.github)
             if people:
                 return people
         for name in (identity.name, identity.any_identifier):
@@ -241,12 +241,12 @@ class Roster:
                 return people
         return []
 
-    def find_by_account(self, identity: Identity) -> list[Person]:
+    def find_by_account(self, identity: PlatformIdentity) -> list[Person]:
         """Return the people who have an identifier of a platform's account; names do not count."""
         account = {key: getattr(identity, key) for key in _ID_FIELDS}
-        return self._people_with_identifier(account, identity.github)
+        return self._find_people_by_identifiers(account, identity.github)
 
-    def _people_with_identifier(self, values: Mapping[str, str], github: str) -> list[Person]:
+    def _find_people_by_identifiers(self, values: Mapping[str, str], github: str) -> list[Person]:
         """Return the people who have any of the identifiers, each person once.
 
         Parameters
@@ -302,7 +302,7 @@ def _are_same_identifier(first: str, second: str) -> bool:
     return fold_case(first) == fold_case(second)
 
 
-def find_contradiction(person: Person, identity: Identity) -> str:
+def find_contradiction(person: Person, identity: PlatformIdentity) -> str:
     """Return the two values of an identifier that roster and platform state differently, or "".
 
     An identifier is compared with the identifier of the same kind only. For example, Brightspace's

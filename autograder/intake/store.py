@@ -30,7 +30,7 @@ from typing import Any
 from autograder.core.errors import AutograderError
 from autograder.core.files import explain_unusable_name, is_disk_error, read_json, write_file
 from autograder.core.text_format import format_count
-from autograder.intake.archives import describe_error, open_file, read_file
+from autograder.intake.archives import describe_error, open_submitted_file, read_file
 from autograder.intake.finder import MAX_TIMESTAMP_BYTES, Attempt, FileOutcome, FileReport
 from autograder.intake.names import (
     copy_number,
@@ -40,7 +40,7 @@ from autograder.intake.names import (
     to_nfc,
 )
 from autograder.intake.platform_metadata import find_timezone, parse_timestamp
-from autograder.intake.roster import Identity
+from autograder.intake.roster import PlatformIdentity
 from autograder.intake.upload_limits import LIMITS, FileRefused, PerStudentReadingBudget
 
 TIMESTAMP_FORMAT = "%Y-%m-%d %H:%M:%S UTC"  # date, time and zone, for nbgrader's parse_utc
@@ -112,12 +112,14 @@ class Origin:
     sha256: str = ""
 
     @property
-    def identity(self) -> Identity:
+    def identity(self) -> PlatformIdentity:
         """Identifiers with which the person can be found in the roster."""
         number = "brightspace" if self.platform == "Brightspace" else "lms_id"
         identifiers = {key: getattr(self, key) for key in ("name", "login", "email", "sid")}
         github = self.account if self.platform == "GitHub" else ""
-        return Identity(**identifiers, **{number: self.lms_id}, github=github, participant=self.participant)
+        return PlatformIdentity(
+            **identifiers, **{number: self.lms_id}, github=github, participant=self.participant
+        )
 
     def is_from_another_account(self, other: "Origin") -> bool:
         """Return True if the two submissions certainly came from different accounts.
@@ -654,7 +656,7 @@ def read_stored_submission(root: Path, student: str, lab: str) -> tuple[Path | N
             return None, None
         path = notebooks[0]
     try:
-        with open_file(path) as file:
+        with open_submitted_file(path) as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             file_time = os.fstat(file.fileno()).st_mtime
     except FileRefused as error:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from autograder.core.text_format import join_words
 from autograder.intake.names import escape_unprintable
-from autograder.intake.roster import Identity, Person, Roster
+from autograder.intake.roster import Person, PlatformIdentity, Roster
 from autograder.intake.store import Origin
 
 
@@ -49,7 +49,7 @@ def match_folders(
                 identity = replace(origin.identity, student=folder, any_identifier=folder)
                 identities.append((lab, identity))
         if not origins_by_folder[folder]:  # the submissions were put there by hand
-            identities.append(("", Identity(any_identifier=folder)))
+            identities.append(("", PlatformIdentity(any_identifier=folder)))
         person = _single_person(roster.find(identity, lab) for lab, identity in identities)
         if person:
             people[folder] = person

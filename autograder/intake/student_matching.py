@@ -19,7 +19,7 @@ from autograder.intake.names import (
     to_nfc,
 )
 from autograder.intake.ownership import ROSTER_REMEDY, IntakeContext, SubmissionAccount
-from autograder.intake.roster import Identity, Person, describe_taken_folder, find_contradiction
+from autograder.intake.roster import Person, PlatformIdentity, describe_taken_folder, find_contradiction
 
 # In blind marking, Moodle replaces every student's name by the word "participant" in the language
 # of the site. These are that word's translations.
@@ -58,14 +58,14 @@ class MatchedStudent:
     ----------
     folder : str
         Name of the student's folder in submitted/.
-    identity : Identity
+    identity : PlatformIdentity
         The platform's data about the student, or about the group that the student is in.
     person : Person or None
         The student in the roster; None if the roster does not have the student.
     """
 
     folder: str
-    identity: Identity
+    identity: PlatformIdentity
     person: Person | None = None
 
 
@@ -109,7 +109,7 @@ class StudentMatcher:
         """
         identity = owner.identities[0]
         if owner.platform == "Moodle" and identity.name in self._blind_names:
-            people = self._roster.find(Identity(participant=identity.participant), lab)
+            people = self._roster.find(PlatformIdentity(participant=identity.participant), lab)
             person = people[0] if len(people) == 1 else None
             folder = make_safe_folder_name(f"{identity.name}_{identity.participant}")
             if person:
@@ -126,7 +126,7 @@ class StudentMatcher:
             students.append(MatchedStudent(folder=folder, identity=member))
         return tuple(students)
 
-    def _find_folder_by_account(self, owner: SubmissionAccount, identity: Identity) -> str:
+    def _find_folder_by_account(self, owner: SubmissionAccount, identity: PlatformIdentity) -> str:
         """Return a person's folder in submitted/, found by the person's number on a platform.
 
         The folder is found by the number, since people change their names.
@@ -172,7 +172,7 @@ class StudentMatcher:
         self,
         person: Person,
         owner: SubmissionAccount,
-        identity: Identity,
+        identity: PlatformIdentity,
         is_group: bool,
     ) -> str:
         """Return the name of the folder for a person of the roster; prefer an existing folder.
@@ -189,7 +189,7 @@ class StudentMatcher:
             folder = self._find_folder_by_account(owner, identity)
         return folder or person.student
 
-    def _unmatched_message(self, identity: Identity) -> str:
+    def _unmatched_message(self, identity: PlatformIdentity) -> str:
         """Return the message about an account that belongs to nobody in the roster."""
         namesakes = self._roster.find_people_by_name(identity.name or identity.any_identifier)
         if namesakes:
@@ -208,7 +208,7 @@ class StudentMatcher:
         """Return the members of a group, or the one member whom Moodle calls "<group>-<name>"."""
         for i, character in enumerate(name):
             if character == "-" and self._roster.find_group_members(name[:i]):
-                people = self._roster.find(Identity(name=name[i + 1 :]))
+                people = self._roster.find(PlatformIdentity(name=name[i + 1 :]))
                 if len(people) == 1:
                     return people
         return self._roster.find_group_members(name)
@@ -390,7 +390,7 @@ def _find_blind_marking_names(lab_owners: Iterable[LabOwner]) -> set[str]:
     return blind_names
 
 
-def _describe_identity(identity: Identity) -> str:
+def _describe_identity(identity: PlatformIdentity) -> str:
     """Return the names and identifiers of a submitter, joined with "or", for use in a sentence."""
     texts = [
         identity.name,

@@ -455,7 +455,7 @@ def _explain_axes(outcome: CallOutcome) -> str:
     return ""
 
 
-def _explain_single_number(outcome: CallOutcome) -> str:
+def _explain_sequence_instead_of_number(outcome: CallOutcome) -> str:
     """Explain the error that an array, tuple or list stands where one number is expected."""
     join = re.search(r"np\.(concatenate|concat|stack|vstack|hstack|column_stack)\(", _get_line(outcome))
     if join and "only integer scalar arrays" in outcome.error:
@@ -493,7 +493,7 @@ _EXPLAINERS: dict[str, Callable[[CallOutcome], str]] = {
     "fewer-values-than-names": _explain_unpacking,
     "variable-without-a-value": _explain_variable_without_value,
     "name-not-defined": _explain_undefined_name,
-    "array-for-a-single-number": _explain_single_number,
+    "array-for-a-single-number": _explain_sequence_instead_of_number,
     "attribute-that-is-not-there": _explain_attribute,
     "call-that-does-not-fit": _explain_wrong_arguments,
     "axes-that-do-not-match": _explain_axes,

@@ -2,7 +2,7 @@
 
 The student's Jupyter kernel, the grader's sandbox, and the code that computes the answers of
 misconceptions all call functions by this module, so that answers are judged alike everywhere. An
-`Answer` holds values (see `autograder.values.case_records`) and text only.
+`CallOutcome` holds values (see `autograder.values.case_records`) and text only.
 """
 
 import builtins
@@ -30,9 +30,9 @@ MAX_ERROR_CHARACTERS = 300
 
 
 def call_student_function(function: Any, inputs: Inputs, call: str = "function") -> CallOutcome:
-    """Call `function` with copies of a test case's inputs; return the outcome as an `Answer`.
+    """Call `function` with copies of a test case's inputs; return a `CallOutcome`.
 
-    An exception in the function becomes part of the answer. Only an interrupt, such as
+    An exception in the function becomes part of the outcome. Only an interrupt, such as
     KeyboardInterrupt, passes through.
 
     Parameters
@@ -59,7 +59,7 @@ def call_student_function(function: Any, inputs: Inputs, call: str = "function")
                 type_name, value = pack_result(_modified_arguments_and_result(result, inputs, copies))
             else:
                 type_name, value = pack_result(result)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - any exception is part of the answer
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - any exception is part of the outcome
         line, function_name = _locate_error_in_student_code(error)
         return CallOutcome(
             responses and tuple(responses.values),
@@ -118,7 +118,7 @@ def _find_call_target(function: Any, call: str) -> Any:
 
 
 class _QueryResponses:
-    """Results of what a test case does with a returned object, such as a call (a query)."""
+    """Results of a test case's queries: what it calls or reads on the object that was returned."""
 
     def __init__(self) -> None:
         self.type_name, self.values = "tuple", list[Value]()

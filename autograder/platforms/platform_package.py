@@ -180,7 +180,7 @@ def _collect_engine(course: Course) -> Files:
 
     The project also installs the packages that the course's notebooks import.
     """
-    return distribution.collect_engine_files(distribution.find_allowed_package_versions(course))
+    return distribution.make_engine_project_files(distribution.find_allowed_package_versions(course))
 
 
 def collect_course_files(course: Course, labs: Sequence[Lab]) -> Files:

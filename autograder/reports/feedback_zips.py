@@ -251,11 +251,7 @@ def _moodle_file_name(origin: Origin, student: str, lab: str) -> str:
 
 
 def _canvas_file_name(origin: Origin) -> str:
-    """Return the file name by which Canvas finds the student; "" for other platforms.
-
-    By this name Canvas finds whose feedback it is. It is "" if the submission did not come from
-    Canvas.
-    """
+    """Return the file name by which Canvas finds the student; "" for other platforms."""
     if origin.platform != "Canvas" or not origin.original or not origin.file:
         return ""
     return f"{origin.original}{origin.file}".replace("/", "_")

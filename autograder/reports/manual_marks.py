@@ -403,9 +403,9 @@ def _format_marking_sheet(question: QuestionAnswers, groups: Sequence[AnswerGrou
     top = f"{question.lab.name}, {question.name}: {format_points(question.points)} points. {scheme}".strip()
     rows: list[Sequence] = [(_escape_lines(top),), (), COLUMNS]
     for group in groups:
-        for wording, equal_answers in enumerate(group.wordings):
-            for position, (number, answer) in enumerate(equal_answers):
-                similarity = _similarity_column_text(group.number, wording, position)
+        for wording_index, equal_answers in enumerate(group.wordings):
+            for answer_index, (number, answer) in enumerate(equal_answers):
+                similarity = _similarity_column_text(group.number, wording_index, answer_index)
                 rows.append(_make_sheet_row(question, number, similarity, answer))
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n").writerows(rows)
@@ -413,13 +413,17 @@ def _format_marking_sheet(question: QuestionAnswers, groups: Sequence[AnswerGrou
     return "\ufeff" + make_encodable(text.getvalue())
 
 
-def _similarity_column_text(group_number: int, wording: int, position: int) -> str:
-    """Return a text that says how similar an answer is to its group, for the column "alike"."""
+def _similarity_column_text(group_number: int, wording_index: int, answer_index: int) -> str:
+    """Return a text that says how similar an answer is to its group, for the column "alike".
+
+    A group of similar answers has several wordings, and equal answers have the same wording. The
+    indices count the wordings of the group and the answers of one wording, from 0.
+    """
     if not group_number:
         return ""
-    if position:
+    if answer_index:
         return f"{group_number}: the same"
-    if wording:
+    if wording_index:
         return f"{group_number}: nearly the same"
     return f"{group_number}: first"
 

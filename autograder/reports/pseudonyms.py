@@ -22,30 +22,30 @@ def assign_pseudonyms(students: Iterable[str], classroom_folder: Path) -> dict[s
         rows = list(csv.reader(io.StringIO(path.read_text("utf-8"))))[1:]
     except OSError:
         rows = []
-    pseudonym_by_cell = {row[1]: row[0] for row in rows if len(row) == 2}
+    pseudonym_by_student_id = {row[1]: row[0] for row in rows if len(row) == 2}
     all_students = sorted(set(students))
     new_cells = []
     for student in all_students:
         cell = _student_cell(student)
-        if cell not in pseudonym_by_cell:
+        if cell not in pseudonym_by_student_id:
             new_cells.append(cell)
     # Draw from twice as many numbers as there are students. Otherwise students who join later
     # would get the highest numbers, and could be recognised by them.
-    number_count = 2 * (len(pseudonym_by_cell) + len(new_cells))
+    number_count = 2 * (len(pseudonym_by_student_id) + len(new_cells))
     pseudonyms = {f"student-{number:03}" for number in range(1, number_count + 1)}
-    unused_pseudonyms = sorted(pseudonyms - set(pseudonym_by_cell.values()))
+    unused_pseudonyms = sorted(pseudonyms - set(pseudonym_by_student_id.values()))
     new_pseudonyms = secrets.SystemRandom().sample(unused_pseudonyms, len(new_cells))
-    pseudonym_by_cell |= zip(new_cells, new_pseudonyms, strict=True)
-    _write_pseudonym_list(path, pseudonym_by_cell)
-    return {student: pseudonym_by_cell[_student_cell(student)] for student in all_students}
+    pseudonym_by_student_id |= zip(new_cells, new_pseudonyms, strict=True)
+    _write_pseudonym_list(path, pseudonym_by_student_id)
+    return {student: pseudonym_by_student_id[_student_cell(student)] for student in all_students}
 
 
-def _write_pseudonym_list(path: Path, pseudonym_by_cell: dict[str, str]) -> None:
+def _write_pseudonym_list(path: Path, pseudonym_by_student_id: dict[str, str]) -> None:
     """Write pseudonyms.csv, which only its owner can read, sorted by pseudonym."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("pseudonym", "student_id"))
-    writer.writerows(sorted((pseudonym, cell) for cell, pseudonym in pseudonym_by_cell.items()))
+    writer.writerows(sorted((pseudonym, cell) for cell, pseudonym in pseudonym_by_student_id.items()))
     write_file(path, text.getvalue(), mode=0o600)
     os.chmod(path, 0o600)
 

@@ -279,7 +279,7 @@ def _count_outcomes(results: Sequence[tuple[Mark, Result]]) -> Counter[str]:
 
 
 def _share_of_other_points(mark: Mark, name: str) -> float | None:
-    """Return the share (0 to 1) of the points for all other exercises that a student has.
+    """Return the share (0 to 1) of the points that a student has in all exercises but this one.
 
     None if no other exercise is graded.
     """

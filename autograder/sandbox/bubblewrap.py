@@ -14,7 +14,7 @@ from pathlib import Path
 import autograder
 from autograder.sandbox import bubblewrap_wheel
 from autograder.sandbox.base import SandboxError
-from autograder.sandbox.forking import ForkServerSandbox
+from autograder.sandbox.fork_server_sandbox import ForkServerSandbox
 from autograder.sandbox.inside import SANDBOX_COURSE, SANDBOX_HOME
 
 VENV = "/venv"  # path of the virtual environment in the sandbox

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 
 import autograder
-from autograder.sandbox.forking import ForkServerSandbox
+from autograder.sandbox.fork_server_sandbox import ForkServerSandbox
 
 _INSIDE = Path(__file__).with_name("inside")
 

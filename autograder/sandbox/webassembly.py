@@ -365,7 +365,7 @@ class _WasmDriver(driver.SubmissionDriver):
         is_test_call = header["op"] == "ask"
         self._save_or_restore_memory(header, is_test_call)
         order = encoding.encode(header, arrays)
-        check: Callable[[], None] = self.enforce_time_limits
+        check: Callable[[], None] = self.check_time_limits
         if self._memory_limit is not None:
             # Start to measure memory before the arguments of the call are decoded. The student's
             # code may have replaced the decoding functions, and the memory that they take must
@@ -417,13 +417,13 @@ class _WasmDriver(driver.SubmissionDriver):
         self._has_spare_memory = self._memory_limit is not None
         if self._has_spare_memory:
             with suppress(Exception):  # this fails if the student's code has damaged NumPy
-                self._sandbox.run_watched(self._instance, self.enforce_time_limits, GROW_MEMORY_CODE)
+                self._sandbox.run_watched(self._instance, self.check_time_limits, GROW_MEMORY_CODE)
         self._image = self._sandbox.save_image(self._instance)
         if self._instance.has_ended:
             self._instance = self._sandbox.restore_instance(self._image, self._instance)
 
     def _check_time_and_sample_memory(self) -> None:
-        self.enforce_time_limits()
+        self.check_time_limits()
         start = time.monotonic()
         # Measure memory also while the function runs. Before it returns, the student's code could
         # undo its changes to the memory.
@@ -437,7 +437,7 @@ class _WasmDriver(driver.SubmissionDriver):
         try:
             if self._output.remaining:
                 with suppress(_AnswerTimeUp):
-                    self.enforce_time_limits()  # reading takes time, too
+                    self.check_time_limits()  # reading takes time, too
                 max_header = 4 * self.limits.output_bytes + (1 << 20)
                 max_payload = 8 * encoding.MAX_ANSWER_NUMBERS
                 return encoding.read_frame(self._output.read, max_header, max_payload, MAX_EVENT_NODES)

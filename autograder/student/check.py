@@ -536,7 +536,7 @@ def _require_lab_descriptions() -> dict[str, LabDescription]:
 
 
 def _identify_exercise(answer: Any, namespace: Mapping[str, Any]) -> str:
-    """Return the name of the exercise that a student's function is for, or raise `CheckFailed`.
+    """Return the name of the exercise that a student's function is for.
 
     Raise `CheckFailed` if there is no such exercise, or no answer key.
     """

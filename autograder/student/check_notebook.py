@@ -54,9 +54,9 @@ def check_notebook(path: Path) -> list[ExerciseStatus]:
     first_error = _find_first_error(notebook)
     statuses = []
     for exercise in exercises:
-        has_function_cell = make_grade_id(exercise) in cell_names
+        has_answer_cell = make_grade_id(exercise) in cell_names
         cell = checks[exercise]
-        statuses.append(_read_exercise_status(exercise, cell, first_error, has_function_cell))
+        statuses.append(_read_exercise_status(exercise, cell, first_error, has_answer_cell))
     return statuses
 
 
@@ -161,9 +161,9 @@ def _read_cpu_seconds(pid: int) -> float:
 
 def _read_exercise_status(
     name: str,
-    cell: NotebookNode,
+    test_cell: NotebookNode,
     first_error: str,
-    has_function_cell: bool,
+    has_answer_cell: bool,
 ) -> ExerciseStatus:
     """Read the result of checking an exercise from the outputs of its test cell.
 
@@ -171,24 +171,24 @@ def _read_exercise_status(
     ----------
     first_error : str
         Result of `_find_first_error`.
-    has_function_cell : bool
+    has_answer_cell : bool
         True if the notebook has the cell in which the exercise's function is written.
     """
     error = None
-    for output in cell.get("outputs", ()):
+    for output in test_cell.get("outputs", ()):
         if output.output_type == "error":
             error = output
             break
     if error is None:
-        has_run = bool(cell.get("outputs"))
+        has_run = bool(test_cell.get("outputs"))
         return ExerciseStatus(name, has_run, "right" if has_run else "its check did not run")
-    if error.ename == "NameError" and not has_function_cell:
+    if error.ename == "NameError" and not has_answer_cell:
         command = f"`autograder reset` with the notebook and {name}"
-        message = f"its cell is missing; {command} puts it back"
+        message = f"its test_cell is missing; {command} puts it back"
     elif error.ename == "NameError":
         message = f"there is no function {name}"
         if first_error:
-            message += f"; an earlier cell failed: {first_error}"
+            message += f"; an earlier test_cell failed: {first_error}"
     elif error.ename == NotWrittenYet.__name__:
         message = "not written yet"
     else:

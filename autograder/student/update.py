@@ -25,7 +25,7 @@ Notebook = dict[str, Any]
 
 
 def find_handed_out_path(copy: Path) -> Path:
-    """Return the path of the notebook as it was handed out, from which a copy was made."""
+    """Return the path of the handed-out notebook of which this file is a student's copy."""
     return copy.parent.parent / HANDED_OUT_FOLDER / copy.name
 
 

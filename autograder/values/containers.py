@@ -65,9 +65,9 @@ class SequenceType(ValueType):
         self, expected: Value, value: Value, rules: ComparisonRules, wording: ResultWording
     ) -> Difference | None:
         if isinstance(expected, list) and _holds_sequences_for_arrays(expected, value):
-            # The student's function may return several values, of which the first is the expected
-            # list. Compared part by part, that list would be taken for the first of the arrays in
-            # it.
+            # The student's function may return a tuple whose first value is the expected list of
+            # arrays. Comparing part by part would compare that whole list with the first expected
+            # array, and the message would mislead.
             sentence = f"{wording.lead_in} {self.describe(value)}; expected {self.describe(expected)}."
             return Difference("type", wording.complete(sentence), "more-than-the-list")
         if len(value) != len(expected):

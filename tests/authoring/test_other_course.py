@@ -223,7 +223,7 @@ def engine_folder(tmp_path_factory):
     """The unpacked wheel of the engine."""
     wheel_folder, folder = tmp_path_factory.mktemp("wheel"), tmp_path_factory.mktemp("installed")
     try:
-        wheel_path = distribution.build_wheel(distribution.collect_engine_files(), wheel_folder)
+        wheel_path = distribution.build_wheel(distribution.make_engine_project_files(), wheel_folder)
     except AutograderError as complaint:
         reason = "No wheel can be built here, which needs setuptools from the network"
         pytest.skip(f"{reason}: {complaint}")
@@ -268,8 +268,8 @@ def test_the_wheel_alone_serves_a_course(engine_folder, tmp_path):
 def test_the_wheel_makes_the_same_project_and_holds_no_course(engine_folder):
     """An installed engine makes the same package for a platform as the repository does."""
     code = """from pathlib import Path
-from autograder.authoring.distribution import collect_engine_files, write_files
-write_files(Path("."), collect_engine_files())
+from autograder.authoring.distribution import make_engine_project_files, write_files
+write_files(Path("."), make_engine_project_files())
 """
     project_folder = engine_folder.parent / "again"
     project_folder.mkdir()
@@ -283,7 +283,7 @@ write_files(Path("."), collect_engine_files())
         for path in project_folder.rglob("*")
         if path.is_file()
     }
-    assert project_files == distribution.collect_engine_files()
+    assert project_files == distribution.make_engine_project_files()
     assert {name.split("/")[0] for name in project_files if "/" in name} == {
         "autograder",
         "course_import",

@@ -395,13 +395,13 @@ def test_a_file_that_becomes_a_link_while_it_is_read_is_refused(inbox, monkeypat
     os.mkfifo(inbox / "pipe")
     for unusual_path in (path, inbox / "pipe", inbox):
         with pytest.raises(archives.FileRefused, match=r"^It is not an ordinary file\.$"):
-            archives.open_file(unusual_path)
+            archives.open_submitted_file(unusual_path)
     regular_status = os.stat(__file__)
     monkeypatch.setattr(os, "lstat", lambda _: regular_status)  # it was a regular file a moment ago
     with pytest.raises(archives.FileRefused, match="It cannot be read"):
-        archives.open_file(path)
+        archives.open_submitted_file(path)
     with pytest.raises(archives.FileRefused, match="not an ordinary file"):
-        archives.open_file(inbox / "pipe")
+        archives.open_submitted_file(inbox / "pipe")
 
 
 def test_without_the_flags_of_linux_a_link_is_not_followed_either(inbox, monkeypatch):
@@ -411,7 +411,7 @@ def test_without_the_flags_of_linux_a_link_is_not_followed_either(inbox, monkeyp
     path = inbox / "qkv-attention.ipynb"
     path.symlink_to("/etc/passwd")
     with pytest.raises(archives.FileRefused, match="not an ordinary file"):
-        archives.open_file(path)
+        archives.open_submitted_file(path)
     files.write_file(inbox / "text", "a\r\nb\n")
     assert files.read_regular_file(inbox / "text", 4) == b"a\r\nb"
 

@@ -1,4 +1,4 @@
-"""Identity of students and times of submissions, in the edge cases that an attacker tried.
+"""PlatformIdentity of students and times of submissions, in the edge cases that an attacker tried.
 
 Each test is a case in which one person's work was filed as another's, one person became two, an
 attempt was lost, or a time was read wrongly.
@@ -22,7 +22,7 @@ from downloads import (
 from autograder.gradebook.class_list import ClassListError, read_class_list
 from autograder.gradebook.policy import parse_extension
 from autograder.intake.platform_metadata import parse_timestamp
-from autograder.intake.roster import Identity, read_roster
+from autograder.intake.roster import PlatformIdentity, read_roster
 
 
 def moodle_path(name, number, lab="qkv-attention"):
@@ -65,9 +65,9 @@ def test_another_name_in_any_script_is_another_person(tmp_path, in_roster, submi
     path = tmp_path / "roster.csv"
     path.write_text(f"Name,Login\n{in_roster},first\nBob B,bob\n", "utf-8")
     roster = read_roster(path)
-    assert roster.find(Identity(name=submits)) == []
+    assert roster.find(PlatformIdentity(name=submits)) == []
     for form in ("NFC", "NFD"):
-        (person,) = roster.find(Identity(name=unicodedata.normalize(form, in_roster)))
+        (person,) = roster.find(PlatformIdentity(name=unicodedata.normalize(form, in_roster)))
         assert person.student == "first"
 
 
@@ -75,7 +75,7 @@ def test_another_name_in_any_script_is_another_person(tmp_path, in_roster, submi
 def test_a_name_in_another_spelling_is_the_same_person(tmp_path, spelling):
     path = tmp_path / "roster.csv"
     path.write_text("Name,Login\nJo-Ann Li,jo\nBob B,bob\n", "utf-8")
-    (person,) = read_roster(path).find(Identity(name=spelling))
+    (person,) = read_roster(path).find(PlatformIdentity(name=spelling))
     assert person.student == "jo"
 
 
@@ -224,8 +224,8 @@ def test_the_lab_in_moodles_column_is_known_whatever_its_spelling(tmp_path):
     path = tmp_path / "roster.csv"
     path.write_text("Name,Login,Identifier QKV_Attention\nAda L,ada1,Participant 7\n", "utf-8")
     roster = read_roster(path)
-    assert roster.find(Identity(participant="7"), "qkv-attention") == list(roster.people)
-    assert roster.find(Identity(participant="7"), "attention-masks") == []
+    assert roster.find(PlatformIdentity(participant="7"), "qkv-attention") == list(roster.people)
+    assert roster.find(PlatformIdentity(participant="7"), "attention-masks") == []
 
 
 def test_one_student_of_one_name_in_two_labs_is_no_blind_marking(classroom, tmp_path):

@@ -6,7 +6,7 @@ from downloads import collect, notebook, write_files
 from autograder.intake import read_origins
 from autograder.intake.merge_folders import (
     is_source_newer,
-    list_labs_with_files,
+    list_labs_of_student,
     merge_lab_files,
     remove_empty_folders,
 )
@@ -16,7 +16,7 @@ NAME = "{lab}_{student}_attempt_2026-11-{day}-14-03-22_{lab}.ipynb"  # as Blackb
 
 
 def merge(classroom):
-    for lab in list_labs_with_files(classroom.root, "bob"):
+    for lab in list_labs_of_student(classroom.root, "bob"):
         newer = is_source_newer(classroom.root, "bob", "robert", lab)
         merge_lab_files(classroom.root, "bob", "robert", lab, newer)
     remove_empty_folders(classroom.root, "bob")
@@ -44,5 +44,5 @@ def test_a_link_in_place_of_a_folder_is_left_alone(classroom, inbox, tmp_path):
     write_files(tmp_path / "elsewhere", {f"{LAB}/{LAB}.ipynb": notebook()})
     classroom.submitted.mkdir(parents=True)
     (classroom.submitted / "bob").symlink_to(tmp_path / "elsewhere")
-    assert list_labs_with_files(classroom.root, "bob") == []
+    assert list_labs_of_student(classroom.root, "bob") == []
     assert (tmp_path / "elsewhere" / LAB / f"{LAB}.ipynb").is_file()

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from autograder.intake import roster
 from autograder.intake.filename_patterns import match_patterns
 from autograder.intake.names import escape_unprintable, normalise_name, to_nfc
-from autograder.intake.roster import Identity, RosterError
+from autograder.intake.roster import PlatformIdentity, RosterError
 
 NOTEBOOK_NAME = "qkv-attention.ipynb"
 CLASS = "Folder,Name,Email\nada,Ada L,ada@x.edu\nbob,Bob B,bob@x.edu\n"
@@ -489,7 +489,7 @@ def test_the_advice_for_two_of_one_name_helps(classroom, make_download, header, 
 def test_another_number_of_the_same_kind_is_somebody_else(classroom, make_download):
     with_roster(classroom, "Name,SID\nAda L,1\n")
     person = roster.read_roster(classroom.root / "roster.csv").people[0]
-    assert roster.find_contradiction(person, Identity(name="Ada L", sid="2")) == "'1', not '2'"
+    assert roster.find_contradiction(person, PlatformIdentity(name="Ada L", sid="2")) == "'1', not '2'"
     text = GRADESCOPE.replace(":email", ":sid: '2'\n    :email")
     files = {"submission_metadata.yml": text.encode(), f"submission_1/{NOTEBOOK_NAME}": notebook()}
     report = collect([make_download(files)], classroom)
@@ -521,7 +521,7 @@ def test_two_lines_with_one_address(tmp_path):
     read = roster.read_roster(path)
     assert [person.student for person in read.people] == ["ada", "bo"]
     assert read.notes == ("'Ada' and 'Bo' have the same e-mail address, x@y: it identifies nobody.",)
-    assert len(read.find(Identity(any_identifier="x@y"))) == 2
+    assert len(read.find(PlatformIdentity(any_identifier="x@y"))) == 2
     path.write_text("Name,Login\nAda,ada\nAnna,ada\n")
     with pytest.raises(RosterError, match="have the same folder, ada"):
         roster.read_roster(path)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from autograder.intake import read_origin, roster
 from autograder.intake.collect import find_missing_submissions
-from autograder.intake.roster import Identity, RosterError
+from autograder.intake.roster import PlatformIdentity, RosterError
 
 EXPORTS = {
     "Canvas": (
@@ -156,18 +156,18 @@ CLASS = (
 @pytest.mark.parametrize(
     ("identity", "student"),
     [
-        (Identity(name="doejane", lms_id="12"), "jane2"),
-        (Identity(login="JDOE"), "jane1"),
-        (Identity(email="Jane2@x.edu"), "jane2"),
-        (Identity(name="Li, Bo"), "bo"),
-        (Identity(any_identifier="libo"), "bo"),
-        (Identity(any_identifier="jdoe2"), "jane2"),
-        (Identity(github="janed", any_identifier="janed"), "jane1"),
-        (Identity(name="Jane Doe"), None),
-        (Identity(name="Bo Li", lms_id="99"), None),  # of one name, with another number
-        (Identity(name="Bo Li", login="somebody"), None),
-        (Identity(), None),
-        (Identity(name="--"), None),
+        (PlatformIdentity(name="doejane", lms_id="12"), "jane2"),
+        (PlatformIdentity(login="JDOE"), "jane1"),
+        (PlatformIdentity(email="Jane2@x.edu"), "jane2"),
+        (PlatformIdentity(name="Li, Bo"), "bo"),
+        (PlatformIdentity(any_identifier="libo"), "bo"),
+        (PlatformIdentity(any_identifier="jdoe2"), "jane2"),
+        (PlatformIdentity(github="janed", any_identifier="janed"), "jane1"),
+        (PlatformIdentity(name="Jane Doe"), None),
+        (PlatformIdentity(name="Bo Li", lms_id="99"), None),  # of one name, with another number
+        (PlatformIdentity(name="Bo Li", login="somebody"), None),
+        (PlatformIdentity(), None),
+        (PlatformIdentity(name="--"), None),
     ],
 )
 def test_matching(tmp_path, identity, student):

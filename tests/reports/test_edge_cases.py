@@ -32,7 +32,7 @@ from autograder.grading.grade_submission import (
     release_for_grading,
     report_grader_fault,
 )
-from autograder.intake.roster import Identity, Person, Roster
+from autograder.intake.roster import Person, PlatformIdentity, Roster
 from autograder.intake.store import Origin
 from autograder.reports import platform_csv
 from autograder.reports.feedback_zips import _page_file_name
@@ -55,18 +55,18 @@ ADA = Person(student="ada", name="Ada Lovelace", sid="A1", lms_id="7", login="ad
 
 @pytest.mark.parametrize("key", ["sid", "lms_id", "login", "github"])
 def test_the_same_name_with_another_number_is_another_student(key):
-    assert Roster((ADA,)).find(Identity(name="Ada Lovelace", **{key: "other"})) == []
-    assert Roster((ADA,)).find(Identity(**{key: getattr(ADA, key).upper()})) == [ADA]
+    assert Roster((ADA,)).find(PlatformIdentity(name="Ada Lovelace", **{key: "other"})) == []
+    assert Roster((ADA,)).find(PlatformIdentity(**{key: getattr(ADA, key).upper()})) == [ADA]
 
 
 def test_a_github_name_equal_to_a_login_does_not_identify_the_student():
-    assert Roster((ADA,)).find(Identity(any_identifier="ada")) == [ADA]
-    assert Roster((ADA,)).find(Identity(github="mallory", any_identifier="ada")) == []
+    assert Roster((ADA,)).find(PlatformIdentity(any_identifier="ada")) == [ADA]
+    assert Roster((ADA,)).find(PlatformIdentity(github="mallory", any_identifier="ada")) == []
 
 
 def test_a_number_of_two_students_identifies_neither():
     twin = replace(ADA, student="bo", name="Bo Li", sid="B1", login="bo", github="")
-    assert len(Roster((ADA, twin)).find(Identity(lms_id="7"))) == 2
+    assert len(Roster((ADA, twin)).find(PlatformIdentity(lms_id="7"))) == 2
 
 
 def test_two_students_of_one_name_do_not_get_the_folder(classroom):

@@ -233,7 +233,7 @@ class SubmissionDriver(ABC):
         self._is_test_call = is_test_call
         self.stop_requested = False
 
-    def enforce_time_limits(self) -> None:
+    def check_time_limits(self) -> None:
         """Enforce the time limits; subclasses call this every few milliseconds during the run."""
         self.measure_usage()
         if self.total_watch.charged_seconds() > self._seconds:

@@ -116,9 +116,9 @@ class ForkServer:
                 message, fds, *_ = socket.recv_fds(self._socket, 1, 2)
                 if not message:
                     return
-                self._run_one_submission(*fds)
+                self._fork_and_await_submission(*fds)
 
-    def _run_one_submission(self, commands: int, reports: int) -> None:
+    def _fork_and_await_submission(self, commands: int, reports: int) -> None:
         """Start one submission, and kill it with all its processes when the supervisor says so."""
         limits = RunLimits(**self._supervisor.receive()[0]["limits"])
         self._child = self._isolation.fork_submission()

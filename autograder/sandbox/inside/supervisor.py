@@ -290,7 +290,7 @@ class Supervisor(SubmissionDriver):
             if current_time < self._next_check:
                 return
         self._next_check = current_time + CHECK_INTERVAL_SECONDS
-        self.enforce_time_limits()
+        self.check_time_limits()
         if self._has_exited():
             # The submission's process has ended, but its child processes would keep its pipe open.
             # End them as well.
