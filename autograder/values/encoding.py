@@ -150,10 +150,8 @@ class ByteReader:
 
 def _decode_json_header(data: bytes, max_nodes: int = MAX_JSON_NODES) -> dict:
     # A list or object parsed from JSON takes twenty times the memory of its text. So count the
-    # values before parsing. The quick count includes commas inside strings; leave the strings out
-    # only if it is too high.
-    may_be_large = _count_nodes(data) > max_nodes
-    if may_be_large and _count_nodes(_JSON_TEXT.sub(b"", data)) > max_nodes:
+    # values before parsing.
+    if _exceeds_node_limit(data, max_nodes):
         raise EncodingError("too much JSON")
     try:
         header = _from_json(data.decode("utf-8"))
@@ -167,7 +165,28 @@ def _decode_json_header(data: bytes, max_nodes: int = MAX_JSON_NODES) -> dict:
     return header
 
 
-_JSON_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"')
+# A string in a JSON text. One that is not closed reaches to the end: if it did not match, a search
+# would start again at each quotation mark inside it, and take quadratic time.
+_JSON_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+
+
+def _exceeds_node_limit(data: bytes, max_nodes: int) -> bool:
+    """Return True if a JSON text may have more values than `max_nodes`, without parsing it.
+
+    The quick count includes commas inside strings; these are subtracted only if it is too high.
+    Takes time in proportion to the text's length, and hardly any memory.
+    """
+    count = _count_nodes(data)
+    if count <= max_nodes:
+        return False
+    for string_count, match in enumerate(_JSON_STRING.finditer(data), 1):
+        # Each value is a string at most, and has a key at most.
+        if string_count > 2 * max_nodes + 2:
+            return True
+        count -= _count_nodes(match[0])
+        if count <= max_nodes:
+            return False
+    return True
 
 
 def _count_nodes(data: bytes) -> int:

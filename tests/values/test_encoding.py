@@ -2,6 +2,7 @@
 
 import json
 import time
+import tracemalloc
 import zlib
 
 import numpy as np
@@ -430,6 +431,29 @@ def test_an_answer_of_too_many_parts_is_refused():
         arrays.begin_answer()
         value = value_types.unpack_value({"list": parts[:-1]}, arrays)
         assert len(value) == value_types.MAX_ANSWER_PARTS - 1
+
+
+def test_counting_the_values_of_hostile_json_takes_linear_time():
+    """An unclosed string of escaped quotation marks took minutes; the CPU time may grow 16 times."""
+    seconds = []
+    for length in (50_000, 400_000):
+        start = time.process_time()
+        for ending in (b"", b"\\"):
+            data = b"[" + b"," * 200_001 + b'"' + b'\\"' * length + ending
+            with pytest.raises(EncodingError, match="too much JSON"):
+                encoding._decode_json_header(data, 200_000)
+        seconds.append(time.process_time() - start)
+    assert seconds[1] < 16 * seconds[0] + 0.5
+
+
+def test_counting_the_values_of_json_takes_little_memory():
+    data = b"[" + b'"",' * 1_000_000
+    tracemalloc.start()
+    with pytest.raises(EncodingError, match="too much JSON"):
+        encoding._decode_json_header(data, 100_000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 20
 
 
 def test_a_reader_may_allow_fewer_values_in_the_json():
