@@ -18,7 +18,8 @@ def import_notebooks(files: Sequence[Path]) -> None:
     """Make labs of another grader's source notebooks: nbgrader's, or otter's.
 
     Runs each with its own solutions to see what its tests ask, and says cell by cell what came
-    over. Exit code 0 if everything did, 1 if something is left to do by hand.
+    over. This run has no sandbox: import only notebooks that you would run yourself. Exit code 0 if
+    everything came over, 1 if something is left to do by hand.
 
     \b
     Example:  autograder import source/ps1/problem1.ipynb --course mine

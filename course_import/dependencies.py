@@ -15,6 +15,12 @@ from autograder.core.files import write_file
 from autograder.core.import_guard import ENGINE_PACKAGES
 from course_import.nbgrader_source import CellImportReport
 
+# Folders of a course or a classroom, which no imported module can have.
+RESERVED_FOLDERS = {
+    *("solutions", "notebooks", "tests", "release", "dist", "classroom", "course_files"),
+    *("course_checks", "submitted", "autograded", "collected", "results", "feedback", "report"),
+    *("returned", "secret"),
+}
 FILES_PACKAGE = "course_files"  # the package of the course's library for imported labs' files
 MAX_FILE_BYTES = 4 << 20  # all the files of a lab, compressed
 
@@ -129,6 +135,12 @@ class Dependencies:
         files = read_module(self.folder, name)
         if not files:
             self._add_package(report, name)
+            return
+        if name in RESERVED_FOLDERS:
+            report.problems.append(
+                f"it imports `{name}`, which lies beside the notebook, and a course keeps its own "
+                f"files in a folder `{name}`: give the module another name",
+            )
             return
         home = self.course.root / name
         present = {}

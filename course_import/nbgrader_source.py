@@ -1,6 +1,7 @@
 """Read nbgrader's source notebooks: cells with a role, such as solution, test or text."""
 
 import ast
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from autograder.authoring.python_names import parse_code
 from autograder.core.errors import UsageError
 from autograder.core.notebook_cells import SOLUTION_BEGIN, SOLUTION_END
 
+MAX_POINTS = 1_000_000  # of a cell
 MAX_NOTEBOOK_BYTES = 20 << 20
 SOLUTION_REGION = re.compile(r"(?ms)^([ \t]*)#+ *BEGIN SOLUTION.*?(?:#+ *END SOLUTION[^\n]*|\Z)")
 HIDDEN_TESTS = re.compile(
@@ -134,12 +136,18 @@ def read_source(path: Path) -> NotebookNode:
             )
         notebook = nbformat.reads(path.read_text("utf-8"), as_version=4)
         nbformat.validate(notebook)
+        json.dumps(notebook, ensure_ascii=False).encode()
     except FileNotFoundError:
         raise NotASourceNotebook(f"There is no file {path}.") from None
     except IsADirectoryError:
         raise NotASourceNotebook(f"{path} is a folder; name the notebook in it.") from None
+    except UnicodeEncodeError:
+        raise NotASourceNotebook(
+            f"{path} has an escape such as \\ud800, which is no character: take it out.",
+        ) from None
     except (
         OSError,
+        RecursionError,
         ValueError,
         AttributeError,
         KeyError,
@@ -165,7 +173,9 @@ def read_cells(notebook: NotebookNode) -> list[SourceCell]:
 
 
 def _read_cell(number: int, cell: NotebookNode) -> SourceCell:
-    metadata = cell.metadata.get("nbgrader") or {}
+    metadata = cell.metadata.get("nbgrader")
+    if not isinstance(metadata, dict):
+        metadata = {}
     is_code = cell.cell_type == "code"
     is_solution = bool(metadata.get("solution"))
     if metadata.get("task"):
@@ -178,11 +188,21 @@ def _read_cell(number: int, cell: NotebookNode) -> SourceCell:
         role = "text"
     points = 0.0
     if metadata.get("grade") or metadata.get("task"):
-        entry = metadata.get("points")
-        points = float(entry) if isinstance(entry, (int, float)) else 0.0
+        points = _read_points(metadata.get("points"), number)
     name = str(metadata.get("grade_id", ""))
     attachments = dict(cell.get("attachments", {}))
     return SourceCell(number, role, cell.source, name, points, is_code, attachments)
+
+
+def _read_points(entry: Any, number: int) -> float:
+    """Return a cell's points; raise NotASourceNotebook for a number that cannot be points."""
+    if isinstance(entry, bool) or not isinstance(entry, (int, float)):
+        return 0.0
+    if not 0 <= entry <= MAX_POINTS:
+        raise NotASourceNotebook(
+            f"Cell {number} is worth {entry} points; a number from 0 to {MAX_POINTS:,} is expected.",
+        )
+    return float(entry)
 
 
 _CODE_ROLES = {  # by nbgrader's flags `grade` and `solution`

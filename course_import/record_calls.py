@@ -21,6 +21,7 @@ from time import process_time
 from typing import Any
 
 import numpy as np
+import psutil
 
 from autograder.core.errors import AutograderError
 from autograder.core.text_format import truncate
@@ -49,6 +50,7 @@ MAX_CPU_SECONDS = 300  # for all cells of a notebook
 MAX_WALL_SECONDS = 6 * MAX_CPU_SECONDS
 MAX_MEMORY_BYTES = 4 << 30  # of address space
 MAX_FILE_BYTES = 200 << 20  # of files beside the notebook that are copied for its run
+MAX_ERROR_BYTES = 1 << 16  # of the end of what the notebook writes to standard error
 MAX_CALLS = 40  # of one function that are recorded in a test cell
 _VALUE_FIELDS = ("args", "kwargs", "result")  # fields of a call that need packing
 
@@ -153,30 +155,48 @@ def record_notebook(cells: Sequence[dict], folder: Path) -> Recording:
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
         }
-        command = [sys.executable, "-m", "course_import.record_calls", exchange]
-        try:
-            process = subprocess.run(
-                command,
-                cwd=work,
-                env=env,
-                capture_output=True,
-                stdin=subprocess.DEVNULL,
-                timeout=MAX_WALL_SECONDS,
-            )
-        except subprocess.TimeoutExpired:
-            raise RecordingError(
-                f"The notebook did not come to its end in {MAX_WALL_SECONDS} seconds; make its "
-                "cells quicker.",
-            ) from None
+        # "-P": no file beside the notebook, such as a json.py, is imported in place of a module that
+        # the recorder itself needs.
+        command = [sys.executable, "-P", "-m", "course_import.record_calls", exchange]
+        # A file takes the errors, not a pipe: a process that a cell leaves behind would keep the
+        # pipe open, and the import would wait for it.
+        with (Path(exchange) / "errors").open("w+b") as errors:
+            try:
+                process = subprocess.run(
+                    command,
+                    cwd=work,
+                    env=env,
+                    stdout=subprocess.DEVNULL,
+                    stderr=errors,
+                    stdin=subprocess.DEVNULL,
+                    timeout=MAX_WALL_SECONDS,
+                )
+            except subprocess.TimeoutExpired:
+                raise RecordingError(
+                    f"The notebook did not come to its end in {MAX_WALL_SECONDS} seconds; make its "
+                    "cells quicker.",
+                ) from None
+            finally:
+                _end_processes_in_folder(work)
+            errors.seek(max(0, errors.seek(0, os.SEEK_END) - MAX_ERROR_BYTES))
+            error_text = errors.read().decode("utf-8", "replace")
         try:
             return _unpack_recording((Path(exchange) / "recording").read_bytes())
         except (OSError, EncodingError, KeyError, TypeError, ValueError):
-            last_line = process.stderr.decode("utf-8", "replace").strip().split("\n")[-1][:200]
+            last_line = error_text.strip().split("\n")[-1][:200]
             reason = last_line or f"exit code {process.returncode}"
             raise RecordingError(
                 f"Running the notebook ended its process ({reason}): it may take "
                 f"{MAX_CPU_SECONDS} s of CPU time and {MAX_MEMORY_BYTES >> 30} GB of memory.",
             ) from None
+
+
+def _end_processes_in_folder(work: Path) -> None:
+    """Kill the processes that the notebook has left behind: those that work in its folder."""
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            if Path(process.cwd()).is_relative_to(work.resolve()):
+                process.kill()
 
 
 def _copy_folder(folder: Path, work: Path) -> None:

@@ -187,6 +187,17 @@ class Classroom:
         except (OSError, ValueError):
             return None
 
+    def read_attempt_time(self, student: str, lab: str, name: str) -> str | None:
+        """Return the text of an attempt's time of submission; None if there is none."""
+        folder = self.submitted / student / lab
+        path = folder / "timestamp.txt"
+        if name:
+            folder = self.root / "submitted-earlier" / student / lab
+            path = (folder / name).with_suffix(".txt")
+        if is_behind_link(folder) or (name and not _ATTEMPT_FILE_NAME.fullmatch(name)):
+            return None
+        return read_small_text(path)
+
     def find_counted_attempt(self, student: str, lab: str) -> str:
         """Return the file of the earlier submission that counts; "" if the newest one counts."""
         if self.course.policy.get("attempts") != "best":

@@ -6,6 +6,7 @@ not use this module: there the preprocessor `GradingPreprocessor` (see `nbgrader
 scores.
 """
 
+import hashlib
 import html
 import json
 import time
@@ -503,6 +504,31 @@ class GradebookWriter:
 
     # Methods that update all submissions of the class
 
+    def update_submission_times(self, labs: Sequence[str]) -> None:
+        """Take over the times of submission that `collect` has corrected since grading.
+
+        `collect --timezone` reads times anew whose zone was missing or wrong.
+        """
+        with translate_read_errors(self.classroom.db):
+            for lab in labs:
+                self._write_with_retries(partial(self._write_corrected_times, lab))
+
+    def _write_corrected_times(self, lab: str) -> None:
+        for submitted in self._gradebook.assignment_submissions(lab):
+            key = submitted.student.id, lab
+            name = self.classroom.read_counted_name(*key)
+            moment = parse_timestamp(self.classroom.read_attempt_time(*key, name))
+            if moment is None or moment == submitted.timestamp:
+                continue
+            # A newer notebook that is not graded yet has another time, which is not this result's.
+            attempt = self.classroom.read_attempt(*key, name)
+            if attempt is None or attempt.content is None:
+                continue
+            file_hash = hashlib.sha256(attempt.content).hexdigest()
+            if read_json(self.classroom.result_path(*key)).get("file_hash") == file_hash:
+                submitted.timestamp = moment
+        self._gradebook.db.commit()
+
     def recompute_scores(self, labs: Sequence[str], policy: Policy, class_list: ClassList) -> None:
         """Recompute all marks of these labs from the current course.toml and the roster.
 
@@ -691,6 +717,7 @@ def refresh_gradebook(
             class_list = class_list or read_class_list(classroom)
             gradebook_labs = {lab: labs[lab] for lab in names}
             _record_changed_choices(classroom, gradebook_labs, policy, class_list, writer)
+            writer.update_submission_times(names)
             writer.recompute_scores(names, policy, class_list)
     return policy
 

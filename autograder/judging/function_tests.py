@@ -136,7 +136,9 @@ def compare_by_test_function(expected: Value, value: Value, tolerance: Any, inpu
     if names:  # the first result is that of the variables
         arguments |= {name: expected[1][name] for name in names}
         expected, value = expected[2:], value[2:] if isinstance(value, list) else []
-    only_zeros = _all_zeros(expected, value)  # now, because the test may modify the values
+    # Look at the values before the test, which may modify them.
+    only_zeros = _all_zeros(expected, value)
+    has_empty_result = _has_unexpected_empty_result(expected, value)
     source = arguments.pop(TEST_ARGUMENT)
     failed_line = 0
     if isinstance(value, list) and value[-2:-1] == [FAILED_EVENT]:
@@ -156,6 +158,8 @@ def compare_by_test_function(expected: Value, value: Value, tolerance: Any, inpu
         )
     if only_zeros:
         return "Zeros alone pass this test; they are not the expected result."
+    if has_empty_result:
+        return "Your function returns something empty; that passes this test, but is not expected."
     return None
 
 
@@ -177,6 +181,26 @@ def _all_zeros(expected: Value, value: Value) -> bool:
     if not values_agree(blank, convert_argument(value), rules):
         return False
     return not values_agree(blank, convert_argument(expected), rules)
+
+
+def _has_unexpected_empty_result(expected: list[Value], value: Any) -> bool:
+    """Return True if a result is empty, such as an array without numbers, and should not be.
+
+    NumPy's comparisons hold for all of no numbers, so an empty array would pass most tests.
+    """
+    if not isinstance(value, list):
+        return False
+    for index in range(1, min(len(expected), len(value)), 2):
+        are_values = expected[index - 1] == value[index - 1] == "value"
+        if are_values and _is_empty(value[index]) and not _is_empty(expected[index]):
+            return True
+    return False
+
+
+def _is_empty(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.size == 0
+    return isinstance(value, (list, tuple, dict, set, frozenset, str)) and not value
 
 
 def zero_recorded_values(events: list[Value]) -> list[Value]:

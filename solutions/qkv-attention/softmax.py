@@ -26,6 +26,12 @@ def three_scores(rng):
     return inputs(np.array([2.0, 1.0, 0.0]))
 
 
+@softmax.case("three other scores")
+def three_other_scores(rng):
+    # The same shape as the example: a result that is remembered by its shape is wrong here.
+    return inputs(rng.normal(size=3))
+
+
 @softmax.case("a matrix, the axis left out (so axis 0, down the columns)")
 def columns(rng):
     return inputs(rng.normal(size=sizes(rng, 2, 3)))

@@ -5,11 +5,13 @@ import json
 import re
 import shutil
 import sys
+import time
 import zipfile
 from pathlib import Path
 
 import nbformat
 import numpy as np
+import psutil
 import pytest
 from command import autograder
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
@@ -108,6 +110,9 @@ assert tiles(5, 7, side=2) == 9
     make_manual(new_markdown_cell("Because."), "why", 2),
     make_manual(code_cell("area(1, 1)"), "use", 1),
 ]
+
+
+SLOW_WRITER = "import sys, time  # autograder-marker\ntime.sleep(60)\nopen(sys.argv[1], 'w')"
 
 
 @pytest.fixture
@@ -259,6 +264,59 @@ def test_a_file_that_is_no_source_is_a_sentence(course, tmp_path):
     ran = autograder("import", path, "--course", course)
     assert (ran.returncode, "is no notebook" in ran.stderr) == (2, True)
     assert autograder("import", tmp_path / "not-there.ipynb", "--course", course).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[" * 100_000, "no notebook that can be read (RecursionError)"),
+        (json.dumps(new_notebook(cells=[new_markdown_cell("\ud800")])), "\\ud800, which is no character"),
+        (json.dumps(new_notebook(cells=[make_test("assert 1", "\ud800", 1)])), "which is no character"),
+        *(
+            (json.dumps(new_notebook(cells=[make_test("assert 1", "t", points)])), "Cell 1 is worth")
+            for points in (float("nan"), float("inf"), -1, 1e308)
+        ),
+    ],
+    ids=["deep", "surrogate", "surrogate name", "nan", "infinite", "negative", "huge"],
+)
+def test_a_notebook_with_broken_content_is_a_sentence_and_writes_nothing(course, tmp_path, text, sentence):
+    path, before = tmp_path / "broken.ipynb", sorted(course.rglob("*"))
+    path.write_text(text, "utf-8")
+    ran = autograder("import", path, "--course", course)
+    assert ran.returncode == 2 and sentence in ran.stderr and "Traceback" not in ran.stderr, ran.stderr
+    assert sorted(course.rglob("*")) == before
+
+
+def test_a_module_beside_a_notebook_named_like_a_module_of_pythons_breaks_no_import(course):
+    (course.parent / "json.py").write_text("raise RuntimeError")
+    (course.parent / "numpy.py").write_text("raise RuntimeError")
+    import_cells(course, TILES)
+
+
+def test_a_process_that_a_cell_leaves_behind_is_ended(course):
+    marker = course.parent / "late"
+    code = (
+        f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {SLOW_WRITER!r}, {str(marker)!r}]"
+    )
+    begin = time.monotonic()
+    import_cells(course, [code_cell(code + ", start_new_session=True)"), *TILES])
+    assert time.monotonic() - begin < 50, "the import waited for the process"
+    assert not any(
+        "autograder-marker" in " ".join(p.info["cmdline"] or ())
+        for p in psutil.process_iter(["cmdline"])
+        if "-c" in (p.info["cmdline"] or ())
+    )
+
+
+def test_a_module_named_like_a_folder_of_the_course_stays(course):
+    for name in ("notebooks", "classroom", "submitted"):
+        (course.parent / f"{name}.py").write_text("HALF = 0.5")
+    cells = [code_cell("import notebooks, classroom, submitted"), *TILES]
+    report = import_cells(course, cells, exit_code=1)
+    for name in ("notebooks", "classroom", "submitted"):
+        assert f"a course keeps its own files in a folder `{name}`" in report
+        assert not (course / name / "__init__.py").exists()
+    assert autograder("import", course.parent / "tiles-and-paint.ipynb", "--course", course).returncode == 2
 
 
 def test_a_lab_that_is_there_stays(course):

@@ -290,3 +290,18 @@ def test_an_attempt_that_is_right_in_part_counts_its_points():
     policy = Policy(points={LAB: {"alignment": 4.0, "attention": 3.0}}, best_attempt=True)
     attempts = {"": (None, {"attention": 1.0}), "earlier": (None, {"alignment": 0.8})}
     assert find_best_attempt(("ada", LAB), attempts, policy, Deadlines()) == "earlier"
+
+
+def test_the_report_takes_over_a_time_that_collect_has_corrected(classroom):
+    """As after `collect --timezone`; a newer notebook that is not graded changes no time."""
+    classroom.course = replace(classroom.course, policy={})
+    collect_attempt(classroom, "ada", "2026-11-02-18-30-00", make_submission("attention"))
+    assert not grade(classroom).faults
+    assert table(classroom)["ada"]["timestamp"] == "2026-11-02 18:30:00"
+    path = classroom.submitted / "ada" / LAB / "timestamp.txt"
+    path.write_text("2026-11-02 17:30:00 UTC\n")
+    assert table(classroom)["ada"]["timestamp"] == "2026-11-02 17:30:00"
+    collect_attempt(classroom, "ada", "2026-11-03-10-00-00", make_submission())
+    assert table(classroom)["ada"]["timestamp"] == "2026-11-02 17:30:00"
+    assert not grade(classroom).faults
+    assert table(classroom)["ada"]["timestamp"] == "2026-11-03 10:00:00"

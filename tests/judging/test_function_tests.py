@@ -340,3 +340,21 @@ def test_forged_names_of_classes_import_nothing_and_run_nothing(names):
     events = ["object", names]
     sentence = compare_by_test_function(["value", True], events, 0.0, inputs_for_test(test))
     assert "isinstance(f(), bool)" in sentence and set(sys.modules) == before
+
+
+@pytest.mark.parametrize("empty", [np.zeros(0), np.zeros((0, 3)), [], ()])
+def test_an_empty_result_passes_no_test_whose_result_is_not_empty(empty):
+    """NumPy's comparisons hold for all of no numbers."""
+    test = "def near_pi(estimate):\n    for x in np.ravel(estimate(9)):\n        assert abs(x - 3) < 1\n"
+    case_inputs = inputs_for_test("import numpy as np\n" + test)
+
+    def judge_result(expected_result, result):
+        expected = run_test_function(lambda n: expected_result, **case_inputs.kwargs)
+        events = run_test_function(lambda n: result, **case_inputs.kwargs)
+        return compare_by_test_function(expected, events, 0.0, case_inputs)
+
+    assert judge_result(3.14, empty) == (
+        "Your function returns something empty; that passes this test, but is not expected."
+    )
+    assert judge_result(3.14, np.array([3.2])) is None
+    assert judge_result(empty, empty) is None
