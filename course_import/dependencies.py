@@ -4,7 +4,7 @@ import ast
 import base64
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
@@ -75,6 +75,9 @@ class Dependencies:
         Files of each module that lies beside the notebook, as a package.
     packages : list of str
         Installed packages that the notebook imports and the course did not list.
+    visible_submodules, all_submodules : set of str
+        Modules that code which students get imports, and those that any code of the notebook
+        imports, with their whole names such as "tools.plots".
     """
 
     def __init__(self, folder: Path, course: Course):
@@ -82,6 +85,8 @@ class Dependencies:
         self.files: dict[str, bytes] = {}
         self.modules: dict[str, dict[str, bytes]] = {}
         self.packages: list[str] = []
+        self.visible_submodules: set[str] = set()
+        self.all_submodules: set[str] = set()
         self._processed = {
             *ENGINE_PACKAGES,
             *sys.stdlib_module_names,
@@ -142,6 +147,12 @@ class Dependencies:
                 f"files in a folder `{name}`: give the module another name",
             )
             return
+        for private_file in self._find_private_files(name, files):
+            del files[private_file]
+            report.problems.append(
+                f"only a solution imports `{name}/{private_file}`, so it does not come along, for "
+                "students would have it: write what the solution needs into its cell",
+            )
         home = self.course.root / name
         present = {}
         for file_name in files:
@@ -161,6 +172,23 @@ class Dependencies:
                 continue
             for imported_name in {*_find_imports(tree)}:
                 self._add_module(report, imported_name)
+
+    def _find_private_files(self, name: str, files: Mapping[str, bytes]) -> list[str]:
+        """Return the files of a package that only solutions import, directly or in turn."""
+        reachable: set[str] = set()
+        todo = [name, *_keep_submodules(name, self.visible_submodules)]
+        while todo:
+            module = todo.pop()
+            for file_name in _list_module_files(name, module) & files.keys() - reachable:
+                reachable.add(file_name)
+                tree = parse_code(files[file_name])
+                package = PurePosixPath(name, file_name).parent.as_posix().replace("/", ".")
+                if tree is not None:
+                    todo += _keep_submodules(name, find_imported_submodules([tree], package))
+        private = set()
+        for module in _keep_submodules(name, self.all_submodules):
+            private |= _list_module_files(name, module) & files.keys() - reachable
+        return sorted(private)
 
     def _add_package(self, report: CellImportReport, name: str) -> None:
         if find_spec(name) is None:
@@ -240,6 +268,41 @@ def read_module(folder: Path, name: str) -> dict[str, bytes]:
 def find_imported_modules(trees: Iterable[ast.AST | None]) -> set[str]:
     """Return the top-level modules that some pieces of code import."""
     return {name for tree in trees if tree for name in _find_imports(tree)}
+
+
+def find_imported_submodules(trees: Iterable[ast.AST | None], package: str = "") -> set[str]:
+    """Return the whole names of the modules that some pieces of code may import.
+
+    `from a import b` may import the module "a.b", so that is included.
+
+    Parameters
+    ----------
+    package : str
+        Package of the code, to which relative imports refer.
+    """
+    names = set()
+    for tree in trees:
+        for node in ast.walk(tree) if tree else ():
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                parents = package.split(".")[: 1 - node.level or None] if node.level else []
+                module = ".".join(filter(None, [*parents, node.module]))
+                names |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
+    return names
+
+
+def _keep_submodules(package: str, names: Iterable[str]) -> list[str]:
+    return [name for name in names if name.startswith(f"{package}.")]
+
+
+def _list_module_files(package: str, module: str) -> set[str]:
+    """Return the files of a package that an import of one of its modules may run."""
+    parts = module.split(".")[1:]
+    file_names = {"/".join([*parts[:count], "__init__.py"]) for count in range(len(parts) + 1)}
+    if parts:
+        file_names.add("/".join(parts) + ".py")
+    return file_names
 
 
 def _find_imports(tree: ast.AST) -> Iterator[str]:

@@ -44,6 +44,7 @@ from course_import.dependencies import (
     Dependencies,
     add_to_library,
     find_imported_modules,
+    find_imported_submodules,
     get_module_name,
     is_file_in_folder,
     make_files_import,
@@ -461,7 +462,10 @@ class _NotebookImporter:
         for plan in list(self.exercises.values()):
             self._drop_if_impossible(plan)
         self.dependencies = Dependencies(folder, course)
-        visible_modules = find_imported_modules(cell.visible for cell in self.cells if cell.is_code)
+        code_cells = [cell for cell in self.cells if cell.is_code]
+        visible_modules = find_imported_modules(cell.visible for cell in code_cells)
+        self.dependencies.visible_submodules = find_imported_submodules(c.visible for c in code_cells)
+        self.dependencies.all_submodules = find_imported_submodules(c.tree for c in code_cells)
         for number, tree in self._list_imported_code():
             self.dependencies.add(self.reports[number], tree, visible_modules)
         for report in self.reports.values():

@@ -308,6 +308,31 @@ def test_a_process_that_a_cell_leaves_behind_is_ended(course):
     )
 
 
+def test_a_file_of_a_package_that_only_a_solution_imports_stays(course):
+    package = course.parent / "tools"
+    package.mkdir()
+    texts = {
+        "__init__": "from .used import HALF",
+        "used": "from tools.needed import HALF",
+        "needed": "HALF = 0.5",
+        "public": "",
+        "answers": "def double(x):\n    return 2 * x\n",
+        "more": "",
+    }
+    for name, text in texts.items():
+        (package / f"{name}.py").write_text(text)
+    solution = "from tools.answers import double\ndef twice(x):\n    return double(x)"
+    cells = [
+        code_cell("import tools.public"),
+        solution_cell(f"### BEGIN SOLUTION\n{solution}\n### END SOLUTION", "twice"),
+        make_test("assert twice(2) == 4", "t", 1),
+    ]
+    report = import_cells(course, cells, exit_code=1, name="lab")
+    assert "only a solution imports `tools/answers.py`" in report
+    files = {path.name for path in (course / "tools").glob("*.py")}
+    assert files == {f"{name}.py" for name in texts} - {"answers.py"}
+
+
 def test_a_module_named_like_a_folder_of_the_course_stays(course):
     for name in ("notebooks", "classroom", "submitted"):
         (course.parent / f"{name}.py").write_text("HALF = 0.5")
