@@ -32,7 +32,7 @@ from autograder.authoring import distribution
 from autograder.authoring.bundle import collect_bundle_files
 from autograder.core.course import COURSE_FILE, COURSE_VARIABLE, Course
 from autograder.core.errors import AutograderError, UsageError
-from autograder.student import jupyterlab_display, setup_hint
+from autograder.student import jupyterlab_layout, setup_hint
 from autograder.student.update import HANDED_OUT_FOLDER
 from autograder.student.workspace import START_PAGE, copy_labs
 
@@ -49,7 +49,7 @@ _REQUIREMENTS = ("ipython", "ipywidgets", "matplotlib", "numpy")
 _WIDGET_PACKAGES = ("ipywidgets", "jupyterlab-widgets", "comm")
 _EXTENSIONS = ("@jupyterlite/pyodide-kernel-extension", "@jupyter-widgets/jupyterlab-manager")
 _SETTINGS = {
-    **jupyterlab_display.SETTINGS,
+    **jupyterlab_layout.SETTINGS,
     "@jupyterlab/docmanager-extension:plugin": {"autosaveInterval": 20},
 }
 # IPython runs this code when a kernel starts. If Pyodide could not download a package, its import
@@ -301,7 +301,7 @@ def _run_jupyterlite(lite: Path, pages: Path, site: Path) -> None:
     """Build the site's programs and notebooks with JupyterLite."""
     extensions_folder = Path(sys.prefix) / "share" / "jupyter" / "labextensions"
     extensions = [str(extensions_folder / name) for name in _EXTENSIONS]
-    extensions.append(str(jupyterlab_display.write_extension(lite / "labextensions")))
+    extensions.append(str(jupyterlab_layout.write_extension(lite / "labextensions")))
     settings = {
         "LiteBuildConfig": {
             "contents": [str(pages)],

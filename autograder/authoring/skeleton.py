@@ -192,7 +192,7 @@ def _fill_template(template: str, **values: str) -> str:
 def add_to_course_list(course: Course, entry: str, name: str) -> None:
     """Append a name to a list in course.toml, and leave the rest of the file unchanged.
 
-    A list that is missing is inserted before the list of labs.
+    A list that is missing is inserted after the list of labs.
 
     Parameters
     ----------

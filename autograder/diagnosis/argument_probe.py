@@ -24,7 +24,7 @@ from autograder.values.wording import format_ordinal
 MAX_CALLS = 300  # the 16 arrays of a Transformer block alone make 120 pairs
 MAX_INPUT_NUMBERS = 10_000  # in a case; cases with more are not called again
 MIN_COMPARED_NUMBERS = 8  # fewer may agree by chance
-MAX_COUNT_FACTOR = 16  # in front of a product of sizes, see `_describe_miscount_by_product`
+MAX_COUNT_FACTOR = 16  # in front of a product of sizes, see `_describe_excess_as_argument_product`
 
 _PLAUSIBLE_DEFAULTS = (None, False, True, 0, 1, -1)
 _SCALAR_TYPES = (type(None), bool, int, float, str)
@@ -148,7 +148,7 @@ def explain_by_arguments(
         if not outcome.error:
             wrong_calls.append(_WrongCall(arguments, test_case.expected, outcome.value))
     explanation = _describe_result_combined_with_argument(wrong_calls, paths)
-    explanation = explanation or _describe_miscount_by_product(wrong_calls, paths)
+    explanation = explanation or _describe_excess_as_argument_product(wrong_calls, paths)
     if explanation:
         return explanation
     observations = list(zip(calls[:3], outcomes))
@@ -489,7 +489,7 @@ def _is_part_combined_with_argument(
     return compared_numbers >= MIN_COMPARED_NUMBERS
 
 
-def _describe_miscount_by_product(
+def _describe_excess_as_argument_product(
     calls: Sequence[_WrongCall],
     paths: Sequence[ArgumentPath],
 ) -> str:

@@ -372,7 +372,7 @@ class _SwitchableMutations:
         self.mutations.append(mutation)
 
     def rank_mutations(self) -> list[int]:
-        """Return the numbers of all mutations, the likeliest first.
+        """Return the indices of all mutations, those that are likeliest to repair the code first.
 
         Of equally likely mutations, those of larger parts of the code come first.
         """

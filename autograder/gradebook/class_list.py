@@ -94,7 +94,7 @@ class ClassList:
             for_all=True,
         )
 
-    def read_submission_times(self, policy: Policy) -> dict[tuple[str, str], datetime]:
+    def read_roster_submission_times(self, policy: Policy) -> dict[tuple[str, str], datetime]:
         """Return the submission times given in the roster, by student and lab.
 
         The times are in UTC, but have no time zone.

@@ -238,7 +238,7 @@ class Classroom:
         return path.read_text("utf-8")
 
     def read_exchange_secret(self, student: str, lab: str) -> str | None:
-        """Return a submission's secret, by which nbgrader's exchange finds whose feedback it is.
+        """Return a submission's secret, which nbgrader's exchange uses to find the student to whom feedback belongs.
 
         None if the submission did not come through nbgrader's exchange.
         """

@@ -153,7 +153,7 @@ def compute_timings(
         Recorded time of each submission, in UTC without a time zone. A time in the roster overrides
         it.
     """
-    roster_times = class_list.read_submission_times(policy)
+    roster_times = class_list.read_roster_submission_times(policy)
     by_student: dict[str, dict[str, SubmissionTiming]] = {}
     for (student, name), recorded_time in submission_times.items():
         submitted_at = roster_times.get((student, name), recorded_time)

@@ -731,7 +731,7 @@ def _record_changed_choices(
 ) -> None:
     """Record the stored result of each attempt that counts now, in place of another attempt's."""
     deadlines = read_class_deadlines(classroom, policy, class_list)
-    roster_times = class_list.read_submission_times(policy)
+    roster_times = class_list.read_roster_submission_times(policy)
     for choice in find_changed_choices(classroom, labs, policy, deadlines, roster_times):
         attempt = choice.attempt
         # Write the result last: if the run is interrupted before, the next one finds the choice

@@ -12,8 +12,8 @@ from autograder.gradebook import result_store
 from autograder.gradebook.attempt_choice import (
     GradedAttempt,
     find_best_attempt,
+    keep_only_attempts,
     read_attempt_index,
-    replace_attempt_index,
     store_attempt,
     store_counted_attempt,
 )
@@ -68,7 +68,7 @@ def choose_best_attempts(
     """
     class_list = read_class_list(classroom)
     deadlines = read_class_deadlines(classroom, policy, class_list)
-    roster_times = class_list.read_submission_times(policy)
+    roster_times = class_list.read_roster_submission_times(policy)
     attempts = _list_repeated_submissions(classroom, labs, submissions, roster_times, options)
     graded: _GradedAttempts = {key: {} for key in attempts}
     if not force:
@@ -157,5 +157,5 @@ def _store_index_and_best_attempt(
         if entry:
             current[attempt.fingerprint] = entry
             shares_by_name[name] = (attempt.submitted_at, entry.shares)
-    replace_attempt_index(classroom, *key, list(current.values()))
+    keep_only_attempts(classroom, *key, list(current.values()))
     store_counted_attempt(classroom, *key, find_best_attempt(key, shares_by_name, policy, deadlines))

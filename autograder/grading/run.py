@@ -235,7 +235,7 @@ class _ClassGrader:
     def record_cached_results(
         self, cached_results: Iterable[tuple[Submission, GradedSubmission]], writer: "GradebookWriter"
     ) -> None:
-        """Write cached results that the gradebook lacks into it, and report all cached results."""
+        """Write into the gradebook the cached results that it lacks, and report all cached results."""
         for submission, graded_submission in cached_results:
             self.summary.from_cache += 1
             self._save_and_report(writer, submission, graded_submission, is_new=False)

@@ -262,7 +262,7 @@ def truncate(text: str, max_characters: int) -> str:
 
 
 def estimate_rendering_cost(source: str) -> int:
-    """Estimate how long a web page takes to show the source of a notebook cell, in characters.
+    """Estimate how much work a notebook cell's source is for a web page, as a number of characters.
 
     It is the number of characters, but at least 60 for each line.
 
@@ -416,7 +416,7 @@ def _is_slow_to_colour(source: str) -> bool:
 
 
 class OutputCleaner:
-    """Cleaner of the outputs of one notebook, which limits their size in all.
+    """Cleaner of the outputs of one notebook, which limits their total size.
 
     The limits are needed because the HTML parser runs outside the sandbox, and its time grows with
     the square of its input.

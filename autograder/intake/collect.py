@@ -258,7 +258,7 @@ def collect(
         If the roster is wrong, or the classroom cannot be written.
     """
     inputs = [Path(path) for path in paths]
-    zone, default_zone = _find_time_zones(timezone, course_timezone)
+    zone, default_zone = _parse_time_zone_options(timezone, course_timezone)
     filename_pattern = make_pattern_from_option(pattern) if pattern is not None else None
     skip = _check_paths_and_list_folders_to_skip(inputs, root)
     context = _load_intake_context(
@@ -316,7 +316,7 @@ def _make_collection_report(
     )
 
 
-def _find_time_zones(
+def _parse_time_zone_options(
     timezone: str | None,
     course_timezone: str | None,
 ) -> tuple[tzinfo | None, tzinfo]:

@@ -148,7 +148,7 @@ class IntakeContext:
 
     @property
     def assumed_zone(self) -> tzinfo:
-        """Time zone of times that name none: the one that the instructor named, or the course's."""
+        """Time zone for times given without one: the one that the instructor named, or the course's."""
         return self.zone or self.default_zone
 
 

@@ -13,11 +13,11 @@ from functools import cache
 import numpy as np
 
 from autograder.core.text_format import join_words
-from autograder.judging.library_equivalents import (
+from autograder.judging.numpy_equivalents import (
     KEYWORD_EQUIVALENTS,
     describe_equivalent,
     explain_missing_library,
-    find_equivalent,
+    find_numpy_equivalent,
 )
 from autograder.values.case_records import CallOutcome
 from autograder.values.wording import add_article
@@ -216,7 +216,7 @@ def has_complete_explanation(mistake: str, outcome: CallOutcome) -> bool:
         is_container = re.search(
             r"'(dict|list|tuple|function|builtin_function_or_method|numpy\.ufunc)' object", error
         )
-        return bool(is_container or (name and find_equivalent(name[1])))
+        return bool(is_container or (name and find_numpy_equivalent(name[1])))
     if mistake == "name-not-defined":
         name = re.search(r"name '(\w+)' is not defined", error)
         return bool(name and (name[1] in sys.stdlib_module_names or explain_missing_library(name[1])))
@@ -365,7 +365,7 @@ def _explain_undefined_name(outcome: CallOutcome) -> str:
         if attribute and not equivalent and hasattr(np, attribute[1]):
             equivalent = f"In NumPy: `np.{attribute[1]}`."
         return " ".join(filter(None, (library, equivalent)))
-    if find_equivalent(name):
+    if find_numpy_equivalent(name):
         return f"Nothing is called `{name}` here. {describe_equivalent(name)}"
     return f"Nothing is called `{name}` when the line runs."
 
@@ -400,7 +400,7 @@ def _explain_attribute(outcome: CallOutcome) -> str:
     if name == "append":
         return "An array has no `append`: its size is fixed. `np.concatenate([x, y])` makes a longer array."
     owner_words = _name_type(owner)
-    if not find_equivalent(name) and owner == "numpy.ndarray":
+    if not find_numpy_equivalent(name) and owner == "numpy.ndarray":
         similar = get_close_matches(name, dir(np.ndarray), n=1, cutoff=0.84)
         if similar:
             return f"An array has no `.{name}`. Do you mean `.{similar[0]}`?"

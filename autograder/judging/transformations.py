@@ -223,7 +223,7 @@ def _measure_deviation(case: JudgedCase) -> _Deviation:
 
 
 def _have_enough_differences(deviations: Deviations, cases: Sequence[JudgedCase]) -> bool:
-    """Return True if so many numbers are wrong that one explanation of all cannot fit by chance."""
+    """Return True if so many numbers are wrong that what explains all of them is no coincidence."""
     if len(cases) < 2:
         return False
     if sum(deviations[case].numbers for case in cases) >= MIN_DIFFERING_NUMBERS:

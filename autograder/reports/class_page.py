@@ -362,13 +362,13 @@ def _pending_matters_for_template(report: ClassReport) -> dict[str, Any]:
         "verdict_groups": verdict_groups,
         "late_without_time": late_without_time,
         "open_requests": open_requests,
-        "changed_marks": list(_list_changed_marks(report)),
+        "changed_marks": list(_list_marks_changed_by_person(report)),
         "partners": sorted({(lab, group) for (_, lab), group in marks.partners.items()}),
     }
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangedMark:
+class MarkChangedByPerson:
     """Mark that a person changed, or gave extra credit for.
 
     Parameters
@@ -389,12 +389,12 @@ class ChangedMark:
     comment: str
 
 
-def _list_changed_marks(report: ClassReport) -> Iterator[ChangedMark]:
+def _list_marks_changed_by_person(report: ClassReport) -> Iterator[MarkChangedByPerson]:
     """Yield all marks of exercises that a person changed, and all extra credit."""
     for mark in report.graded_submissions:
         rows = {row.exercise: row for row in mark.results}
         for name in mark.changed_by_person:
-            yield ChangedMark(
+            yield MarkChangedByPerson(
                 student=mark.student,
                 lab=mark.lab,
                 exercise=name,

@@ -99,7 +99,7 @@ class StudentAnswer:
     requests: tuple[RegradeRequest, ...] = ()
 
 
-class AnswerGroup(NamedTuple):
+class SimilarAnswers(NamedTuple):
     """Similar answers to a question, in adjacent rows of the marking sheet.
 
     Parameters
@@ -351,7 +351,7 @@ def read_answer_as_json(course: str, lab: str, name: str, notebook_path: str, wi
 # Functions that find similar answers
 
 
-def group_answers(answers: Sequence[StudentAnswer]) -> Iterator[AnswerGroup]:
+def group_answers(answers: Sequence[StudentAnswer]) -> Iterator[SimilarAnswers]:
     """Yield groups of similar answers, the largest group first.
 
     Equal answers differ in white space only. An answer is similar to a group if it shares most of
@@ -379,7 +379,7 @@ def group_answers(answers: Sequence[StudentAnswer]) -> Iterator[AnswerGroup]:
             equal_answers = sorted(by_text[text], key=lambda answer: answer.name)
             wordings.append([(next(number), answer) for answer in equal_answers])
         is_single = sum(map(len, wordings)) == 1
-        yield AnswerGroup(0 if is_single else next(group_number), wordings)
+        yield SimilarAnswers(0 if is_single else next(group_number), wordings)
 
 
 def _list_passages(text: str) -> set[str]:
@@ -397,7 +397,7 @@ def _are_similar(passages_1: set[str], passages_2: set[str]) -> bool:
     return common >= MIN_SIMILARITY * (small + large - common)
 
 
-def _format_marking_sheet(question: QuestionAnswers, groups: Sequence[AnswerGroup]) -> str:
+def _format_marking_sheet(question: QuestionAnswers, groups: Sequence[SimilarAnswers]) -> str:
     """Return the CSV sheet: the marking scheme, an empty row, and a row for each answer."""
     scheme = question.lab.mark_schemes().get(question.name, "")
     top = f"{question.lab.name}, {question.name}: {format_points(question.points)} points. {scheme}".strip()
@@ -451,7 +451,7 @@ def _escape_lines(text: str) -> str:
     return "\n".join(str(escape_formula(line)) for line in text.splitlines())
 
 
-def _render_answers_page(question: QuestionAnswers, groups: Sequence[AnswerGroup]) -> str:
+def _render_answers_page(question: QuestionAnswers, groups: Sequence[SimilarAnswers]) -> str:
     scheme = question.lab.mark_schemes().get(question.name, "")
     return safe_html.render_page(
         "answers.html",

@@ -116,7 +116,7 @@ class Mark:
         Instructors' comments, by exercise or question.
     interrupted : bool
         True if a grading run ended before it had written this mark into the gradebook.
-    rows : tuple of Result
+    results : tuple of Result
         Cached results with scores for the current points; empty until `ClassMarks.add_results` is
         called.
     notes : tuple of str

@@ -31,8 +31,8 @@ from autograder.core.files import write_file
 from autograder.core.results import CellOutcome
 from autograder.core.run_limits import RunLimits
 from autograder.sandbox.base import Sandbox, SandboxError
-from autograder.sandbox.bubblewrap_wheel import compute_sha256
 from autograder.sandbox.inside import SANDBOX_COURSE, SANDBOX_HOME, driver, protocol
+from autograder.sandbox.verified_bubblewrap import compute_sha256
 from autograder.sandbox.wasi import GuestExit, GuestFileState, Node, ReadOnlyFile, Wasi, add_node
 from autograder.values import encoding
 
@@ -407,9 +407,9 @@ class _WasmDriver(driver.SubmissionDriver):
             return
         needs_spare_memory = self._memory_limit is not None and not self._has_spare_memory
         if not header["last"] and (self._image is None or needs_spare_memory):
-            self._save_memory_image()
+            self._save_image_before_test_calls()
 
-    def _save_memory_image(self) -> None:
+    def _save_image_before_test_calls(self) -> None:
         """Save the submission's memory, to be restored after each call of a student's function.
 
         If the memory of the next answer is limited, let the guest reserve spare memory first.
@@ -454,7 +454,7 @@ class _WasmDriver(driver.SubmissionDriver):
         """Return a sentence on how the submission's WebAssembly program ended."""
         return self._death or protocol.describe_exit(None)
 
-    def handle_answer_bytes(self, answer_bytes: bytearray) -> None:
+    def note_answer_progress(self, answer_bytes: bytearray) -> None:
         """Do nothing: progress was recorded when the submission wrote the bytes."""
 
     def start_memory_measurement(self, memory: int | None) -> None:

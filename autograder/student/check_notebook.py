@@ -184,11 +184,11 @@ def _read_exercise_status(
         return ExerciseStatus(name, has_run, "right" if has_run else "its check did not run")
     if error.ename == "NameError" and not has_answer_cell:
         command = f"`autograder reset` with the notebook and {name}"
-        message = f"its test_cell is missing; {command} puts it back"
+        message = f"its cell is missing; {command} puts it back"
     elif error.ename == "NameError":
         message = f"there is no function {name}"
         if first_error:
-            message += f"; an earlier test_cell failed: {first_error}"
+            message += f"; an earlier cell failed: {first_error}"
     elif error.ename == NotWrittenYet.__name__:
         message = "not written yet"
     else:

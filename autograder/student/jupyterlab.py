@@ -17,7 +17,7 @@ from jupyter_server.services.contents.largefilemanager import AsyncLargeFileMana
 from traitlets import List, Unicode
 
 from autograder.core.blas_threads import set_thread_variables
-from autograder.student import jupyterlab_display, setup_hint
+from autograder.student import jupyterlab_layout, setup_hint
 from autograder.student.workspace import START_PAGE
 
 # JupyterLab's extensions that are turned off: Jupyter's news, tools for instructors, and a link to
@@ -109,7 +109,7 @@ def _write_jupyterlab_settings(folder: Path, labs: Sequence[str]) -> None:
         "jpserver_extensions": _SERVER_EXTENSIONS,
         "open_browser": True,
     }
-    extension = jupyterlab_display.write_extension(folder / "labextensions")
+    extension = jupyterlab_layout.write_extension(folder / "labextensions")
     settings: dict[str, dict[str, Any]] = {
         "ServerApp": server,
         "LabApp": {
@@ -124,7 +124,7 @@ def _write_jupyterlab_settings(folder: Path, labs: Sequence[str]) -> None:
     (folder / "labconfig").mkdir()
     for name, content in (
         ("labconfig/page_config.json", _PAGE_CONFIG),
-        ("labconfig/default_setting_overrides.json", jupyterlab_display.SETTINGS),
+        ("labconfig/default_setting_overrides.json", jupyterlab_layout.SETTINGS),
         ("jupyter_server_config.json", settings),
     ):
         (folder / name).write_text(json.dumps(content), "utf-8")

@@ -155,7 +155,7 @@ class ArrayType(ValueType):
 
 
 @dataclass(frozen=True)
-class TextOrDateArray:
+class TextOrDateArrayData:
     """Array of texts or dates as plain data: its shape, and a tuple of its entries as texts.
 
     Dates are held as ISO texts with microseconds, whatever NumPy unit the array has.
@@ -171,8 +171,8 @@ class TextOrDateArray:
         return "texts" if self.dtype == "str" else "dates"
 
 
-def to_text_or_date_array(array: np.ndarray, budget: SizeBudget) -> TextOrDateArray:
-    """Return a NumPy array of texts or dates as a `TextOrDateArray`.
+def to_text_or_date_array(array: np.ndarray, budget: SizeBudget) -> TextOrDateArrayData:
+    """Return a NumPy array of texts or dates as a `TextOrDateArrayData`.
 
     Raise UnsupportedValue for any other array.
     """
@@ -180,7 +180,7 @@ def to_text_or_date_array(array: np.ndarray, budget: SizeBudget) -> TextOrDateAr
     budget.spend(description, parts=array.size)
     if array.dtype.kind == "M":
         dates = np.datetime_as_string(array.astype(_DATE_DTYPE).ravel()).tolist()
-        return TextOrDateArray(array.dtype.name, array.shape, tuple(dates))
+        return TextOrDateArrayData(array.dtype.name, array.shape, tuple(dates))
     if array.dtype.kind not in "OU":
         raise UnsupportedValue(description)
     items = array.ravel().tolist()
@@ -188,21 +188,21 @@ def to_text_or_date_array(array: np.ndarray, budget: SizeBudget) -> TextOrDateAr
     if is_empty or not all(type(item) is str for item in items):
         raise UnsupportedValue(description)
     budget.spend("ndarray of too many characters", characters=sum(map(len, items)))
-    return TextOrDateArray("str", array.shape, tuple(items))
+    return TextOrDateArrayData("str", array.shape, tuple(items))
 
 
 class TextOrDateArrayType(ValueType):
-    """Type of values: a NumPy array of texts or dates, stored as a `TextOrDateArray`."""
+    """Type of values: a NumPy array of texts or dates, stored as a `TextOrDateArrayData`."""
 
     names = ("texts",)
 
     def matches(self, value: Value) -> bool:
-        return isinstance(value, TextOrDateArray)
+        return isinstance(value, TextOrDateArrayData)
 
-    def pack(self, value: TextOrDateArray, arrays: list[np.ndarray]) -> dict:
+    def pack(self, value: TextOrDateArrayData, arrays: list[np.ndarray]) -> dict:
         return {"texts": [value.dtype, list(value.shape), list(value.items)]}
 
-    def unpack(self, name: str, data: Any, arrays: Arrays, depth: int) -> TextOrDateArray:
+    def unpack(self, name: str, data: Any, arrays: Arrays, depth: int) -> TextOrDateArrayData:
         if not isinstance(data, list) or len(data) != 3:
             raise EncodingError("expected an array of texts")
         dtype, shape, items = data
@@ -217,28 +217,28 @@ class TextOrDateArrayType(ValueType):
         for item in items:
             if not isinstance(item, str) or (dtype != "str" and not _DATE.fullmatch(item)):
                 raise EncodingError("not a text, or not a date")
-        return TextOrDateArray(dtype, tuple(shape), tuple(items))
+        return TextOrDateArrayData(dtype, tuple(shape), tuple(items))
 
-    def copy(self, value: TextOrDateArray) -> np.ndarray:
+    def copy(self, value: TextOrDateArrayData) -> np.ndarray:
         array = np.array(value.items, dtype="str" if value.dtype == "str" else _DATE_DTYPE)
         return array.astype(value.dtype).reshape(value.shape)
 
-    def blank(self, value: TextOrDateArray) -> TextOrDateArray:
+    def blank(self, value: TextOrDateArrayData) -> TextOrDateArrayData:
         item = "" if value.dtype == "str" else "NaT"
         return replace(value, items=(item,) * len(value.items))
 
-    def is_unchanged(self, original: TextOrDateArray, current: Any) -> bool:
+    def is_unchanged(self, original: TextOrDateArrayData, current: Any) -> bool:
         try:
             return value_types.convert_result(current, SizeBudget.for_argument()) == original
         except UnsupportedValue:
             return False
 
-    def is_comparable(self, expected: TextOrDateArray, value: Value) -> bool:
-        return isinstance(value, TextOrDateArray) and value.noun == expected.noun
+    def is_comparable(self, expected: TextOrDateArrayData, value: Value) -> bool:
+        return isinstance(value, TextOrDateArrayData) and value.noun == expected.noun
 
     def find_difference(
         self,
-        expected: TextOrDateArray,
+        expected: TextOrDateArrayData,
         value: Value,
         rules: ComparisonRules,
         wording: ResultWording,
@@ -259,16 +259,16 @@ class TextOrDateArrayType(ValueType):
         sentence += f"your value is {value_text}, expected {expected_text}."
         return Difference("values", wording.complete(sentence))
 
-    def _format_item(self, value: TextOrDateArray, position: int) -> str:
+    def _format_item(self, value: TextOrDateArrayData, position: int) -> str:
         item = value.items[position]
         if value.dtype == "str":
             return truncate(repr(item), 60)
         return item.removesuffix(".000000").removesuffix("T00:00:00")
 
-    def describe(self, value: TextOrDateArray) -> str:
+    def describe(self, value: TextOrDateArrayData) -> str:
         return f"a NumPy array of {value.noun} of shape {value.shape}"
 
-    def short_repr(self, value: TextOrDateArray) -> str:
+    def short_repr(self, value: TextOrDateArrayData) -> str:
         return f"{value.shape} {value.noun}"
 
 
@@ -295,7 +295,10 @@ PRECISION_MISTAKES = ("imprecise", "precision-lost-on-the-way")
 
 
 def _views_agree(expected: np.ndarray, value: np.ndarray, rules: ComparisonRules) -> bool:
-    """Return True if two arrays agree, or what an exercise compares of them (`rules.view`)."""
+    """Return True if two arrays agree.
+
+    If an exercise compares only a part or a property of them (`rules.view`), only that must agree.
+    """
     expected_view = value_types.apply_view(expected, rules)
     value_view = value_types.apply_view(value, rules)
     return arrays_agree(expected_view, value_view, rules.tolerance)

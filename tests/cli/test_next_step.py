@@ -86,3 +86,12 @@ def test_outside_of_a_course_it_is_the_help(tmp_path, monkeypatch):
 def test_a_course_without_labs_has_no_submissions(classroom, steps):
     other = replace(COURSE, labs=())
     assert "No submissions" in "\n".join(describe_next_steps(other))
+
+
+def test_a_dropped_question_awaits_no_manual_grading(classroom, prepared, steps, monkeypatch):
+    fill(classroom, {"ada": results("ada")}, gradebook=prepared)
+    assert "explain-flat awaits manual grading" in steps()
+    course = replace(COURSE, lab={LAB: {"dropped": ("explain-flat",)}})
+    classroom.course = course
+    write_report(classroom)
+    assert "awaits manual grading" not in "\n".join(describe_next_steps(course))

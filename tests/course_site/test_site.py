@@ -18,7 +18,7 @@ from e2e import driving
 from our_course import COURSE, ROOT
 
 from autograder.cli import main
-from autograder.student import jupyterlab_display
+from autograder.student import jupyterlab_layout
 from course_site import site as web
 
 PYODIDE = "314.0.7"
@@ -107,7 +107,7 @@ def test_no_solution_is_anywhere_in_the_site(site):
 def test_the_site_has_no_other_extension_of_this_installation(site):
     folders = [path.parent for path in site.glob("extensions/**/package.json")]
     extensions = {folder.relative_to(site / "extensions").as_posix() for folder in folders}
-    assert extensions == {*web._EXTENSIONS, jupyterlab_display.EXTENSION_NAME}
+    assert extensions == {*web._EXTENSIONS, jupyterlab_layout.EXTENSION_NAME}
 
 
 def test_the_kernel_has_all_addresses(site):

@@ -299,5 +299,5 @@ def test_a_module_that_a_library_imports_relatively_makes_its_marks_stale(tmp_pa
     (library / "__init__.py").write_text("from .shapes import area\n")
     (library / "shapes.py").write_text("from .units import SIDE\n\ndef area(): return SIDE\n")
     (library / "units.py").write_text("SIDE = 3\n")
-    found = fingerprint._collect_facts_of_imported_modules(["library"], {"library": library})
+    found = fingerprint._collect_dependencies_of_modules(["library"], {"library": library})
     assert set(found) >= {"library", "library.shapes", "library.units"}

@@ -243,7 +243,7 @@ def test_what_is_no_time_is_a_sentence(classroom, text):
     with pytest.raises(
         ClassListError, match=r"roster.csv, Ada: '.*' is no time when qkv-attention was submitted"
     ):
-        read_class_list(classroom).read_submission_times(policy_of())
+        read_class_list(classroom).read_roster_submission_times(policy_of())
 
 
 def test_a_time_for_a_lab_that_there_is_not(classroom):
@@ -252,7 +252,7 @@ def test_a_time_for_a_lab_that_there_is_not(classroom):
         ClassListError,
         match=r"a column 'Submitted ', but the labs are additive-attention",
     ):
-        read_class_list(classroom).read_submission_times(policy_of())
+        read_class_list(classroom).read_roster_submission_times(policy_of())
 
 
 def test_the_report_names_who_is_late_by_an_unknown_time(classroom, prepared):

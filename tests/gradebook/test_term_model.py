@@ -84,7 +84,7 @@ def choose_attempt(facts, key, policy, class_list, deadlines):
     attempts = facts.attempts[key]
     if not policy.best_attempt:
         return attempts[0]
-    stated = class_list.read_submission_times(policy)
+    stated = class_list.read_roster_submission_times(policy)
     by_name = {}
     for number, attempt in enumerate(attempts):
         moment = stated.get(key) or to_naive(attempt.submitted_at)

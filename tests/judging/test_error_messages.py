@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autograder.judging import library_equivalents
+from autograder.judging import numpy_equivalents
 from autograder.judging.compare import same_outcome
 from autograder.judging.error_messages import (
     _ERROR_PATTERNS,
@@ -144,11 +144,11 @@ def test_every_family_has_a_text_and_every_equivalent_is_a_sentence_or_code():
     families = {mistake for _, mistake in _ERROR_PATTERNS}
     assert families <= MISTAKES.keys()
     assert families >= FULLY_EXPLAINED_ERRORS
-    for name in library_equivalents._EQUIVALENTS:
-        text = library_equivalents.describe_equivalent(name)
+    for name in numpy_equivalents._EQUIVALENTS:
+        text = numpy_equivalents.describe_equivalent(name)
         assert text.endswith(".") and ".." not in text.replace("...", "") and len(text) < 120
-    for name in library_equivalents._EQUIVALENTS:
-        code = library_equivalents.find_equivalent(name)
+    for name in numpy_equivalents._EQUIVALENTS:
+        code = numpy_equivalents.find_numpy_equivalent(name)
         if not code.endswith(".") and code.startswith(("np.", "x", "y", "-x", "1 ")):
             compile(code.partition(", and ")[0].partition(", or ")[0], "<equivalent>", "eval")
 

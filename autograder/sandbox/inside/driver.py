@@ -205,7 +205,7 @@ class SubmissionDriver(ABC):
         """
 
     @abstractmethod
-    def handle_answer_bytes(self, answer_bytes: bytearray) -> None:
+    def note_answer_progress(self, answer_bytes: bytearray) -> None:
         """Handle a submission's result bytes; `answer_bytes` are all that have arrived so far."""
 
     # The methods below enforce the time limits.
@@ -423,7 +423,7 @@ class SubmissionDriver(ABC):
                     answer_bytes += chunk.tobytes()
                 if len(answer_bytes) > max_bytes:
                     raise SubmissionStopped(CellOutcome.CRASH, protocol.TOO_LARGE_MESSAGE)
-                self.handle_answer_bytes(answer_bytes)
+                self.note_answer_progress(answer_bytes)
             else:
                 outputs.handle_message(header, None)
 

@@ -123,7 +123,7 @@ class NamespaceIsolation(Isolation):
             os.kill(-1, signal.SIGKILL)
 
     def kill_submission(self, child: int, has_ended: bool) -> None:
-        """Kill a submission's first process if it still runs; the kernel then kills all its others.
+        """Kill a submission's first process if it still runs.
 
         The kernel then kills all other processes of its PID namespace, before waitpid returns.
         """

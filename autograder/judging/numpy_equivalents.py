@@ -205,14 +205,14 @@ def explain_missing_library(name: str) -> str:
     return f"This exercise is written with NumPy, and {library} (`{name}`) is not imported."
 
 
-def find_equivalent(name: str) -> str:
+def find_numpy_equivalent(name: str) -> str:
     """Return how to write a function or method of another library in NumPy; "" if unknown.
 
     The text is code such as `np.exp(x)`, or a sentence.
 
     Capitals and underscores do not matter: `LayerNorm` is `layer_norm`, and `mul_` is `mul`.
 
-    >>> find_equivalent("masked_fill"), find_equivalent("mul_")
+    >>> find_numpy_equivalent("masked_fill"), find_numpy_equivalent("mul_")
     ('np.where(mask, value, x)', 'x * y')
     """
     return _EQUIVALENTS.get(name) or _PLAIN_EQUIVALENTS.get(_simplify(name), "")
@@ -233,7 +233,7 @@ def describe_equivalent(name: str) -> str:
     >>> describe_equivalent("contiguous")
     'NumPy does not need it; leave it out.'
     """
-    equivalent = find_equivalent(name)
+    equivalent = find_numpy_equivalent(name)
     if not equivalent:
         return ""
     if equivalent.endswith("."):
