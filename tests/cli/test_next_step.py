@@ -91,7 +91,7 @@ def test_a_course_without_labs_has_no_submissions(classroom, steps):
 def test_a_dropped_question_awaits_no_manual_grading(classroom, prepared, steps, monkeypatch):
     fill(classroom, {"ada": results("ada")}, gradebook=prepared)
     assert "explain-flat awaits manual grading" in steps()
-    course = replace(COURSE, lab={LAB: {"dropped": ("explain-flat",)}})
+    course = replace(COURSE, lab={LAB: {"dropped": ["explain-flat"]}})
     classroom.course = course
     write_report(classroom)
     assert "awaits manual grading" not in "\n".join(describe_next_steps(course))
