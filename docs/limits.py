@@ -21,7 +21,7 @@ _HEAD = """\
 
 Made by `python docs/limits.py` from the code; do not edit it by hand. Whatever touches a stranger's file or answer has a
 limit of time, of memory and of size. A constant `MAX_…` has its unit in its name or counts what its name says. A lab can set
-the limits of `RunLimits` under `[limits]` in its `lab.toml` ([how](new-lab.md#a-limit-of-time)).
+the limits of `RunLimits` under `[limits]` in its `lab.toml` ([how](new-lab.md#the-other-limits-of-a-lab)).
 """
 _TITLES = {
     "autograder/values": "One answer and its values",

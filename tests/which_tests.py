@@ -27,6 +27,21 @@ TESTS = {
     "autograder/judging/": ["tests/judging", "tests/values", "tests/student"],
     "autograder/core/course.py": ["tests/core", "tests/authoring", "tests/platforms"],
     "autograder/core/": ["tests/core", "tests/platforms", "tests/style/test_docs.py"],
+    # Days of lateness and due dates are worked out by hand in the tests of reports, too.
+    **{
+        f"autograder/gradebook/{module}.py": [
+            "tests/gradebook",
+            "tests/reports",
+            "tests/grading/test_best_attempt.py",
+        ]
+        for module in ("policy", "deadlines")
+    },
+    # The page of its fields, and the tests that make such records.
+    "autograder/gradebook/graded_submission.py": [
+        "tests/gradebook",
+        "tests/grading",
+        "tests/style/test_docs.py",
+    ],
     "autograder/reports/marks.py": [
         "tests/reports",
         "tests/gradebook/test_policy.py",
