@@ -26,7 +26,9 @@ MAX_CASES_BYTES = 64 << 20
 
 
 def find_case_weaknesses(exercise: Exercise, fresh_reference: Callable) -> Iterator[str]:
-    """Yield the weaknesses in the test cases of an exercise, as ends of sentences.
+    """Yield the weaknesses in the test cases of an exercise.
+
+    Each is a clause that the caller puts into a sentence.
 
     Parameters
     ----------

@@ -90,7 +90,9 @@ def _find_exercise_weaknesses(exercise: Exercise) -> Iterator[str]:
 
 
 def _find_unsound_results(exercise: Exercise) -> Iterator[str]:
-    """Yield the faults in the reference's results as ends of sentences, one of each kind.
+    """Yield one example of each kind of fault in the results of the reference solution.
+
+    Each is a clause that the caller puts into a sentence.
 
     If the reference divides 0 by 0 or widens float32, right answers that do not are refused.
     """

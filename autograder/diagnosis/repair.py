@@ -115,8 +115,7 @@ class _RepairSearch:
         # numbers that are then right, and the mutation's number.
         self._improvements: list[tuple[float, int]] = []
         code.activate()
-        # Of the smallest failing test cases, try first the one in which loops turn the fewest
-        # times.
+        # Of the smallest failing test cases, try first the one with the fewest iterations of loops.
         self._first = min(self._failing[:4], key=code.count_loop_turns)
         self._stopwatch = Stopwatch()
 
@@ -394,7 +393,7 @@ class _SwitchableMutations:
         return f"In line {mutation.line} of its cell, `{code}`: {mutation.description}"
 
     def count_loop_turns(self, test_case: TestCase) -> int:
-        """Call the function on a test case, and return how often its loops turn."""
+        """Call the function on a test case, and return the number of iterations of its loops."""
         self.run(partial(call_student_function, self.function, test_case.inputs))
         return self._loop_turns
 

@@ -168,7 +168,7 @@ class GradebookWriter:
             write_file(path, json.dumps(state))
 
     def _rescale_manual_scores(self, lab: Lab, points: Mapping[str, float]) -> None:
-        """Convert the manual marks of those questions whose points were changed in course.toml."""
+        """Rescale the manual marks of the questions whose points were changed in course.toml."""
         db, grade_cell = self._gradebook.db, api.GradeCell
         # A question that course.toml drops has 0 points. The file `.<lab>.dropped` stores the
         # points that it had before. If the question counts again, its old marks are converted by

@@ -194,7 +194,7 @@ _EQUIVALENTS = {
 
 
 def explain_missing_library(name: str) -> str:
-    """Return a sentence on a library that a name usually stands for; "" if it is none.
+    """Tell the student for which library a name such as `tf` stands; "" if for none.
 
     >>> explain_missing_library("torch")
     'This exercise is written with NumPy, and PyTorch (`torch`) is not imported.'

@@ -458,7 +458,7 @@ class _WasmDriver(driver.SubmissionDriver):
         """Do nothing: progress was recorded when the submission wrote the bytes."""
 
     def start_memory_measurement(self, memory: int | None) -> None:
-        """Measure the memory of the next call of a student's function, if it is limited."""
+        """Measure the memory of the next call of a student's function if the call has a limit."""
         self._memory_limit, self._peak_bytes, self._is_measured = memory, 0, False
 
     def finish_memory_measurement(self) -> int:

@@ -113,7 +113,7 @@ class NamespaceIsolation(Isolation):
         linux.install_seccomp_filter()
 
     def end_answer_process(self, pid: int) -> None:
-        """Kill all processes of a submission except its first, which calls this."""
+        """Kill the process in which a student's function was called, with all that it started."""
         self.end_descendants()
 
     def end_descendants(self) -> None:
