@@ -1,5 +1,6 @@
 """`autograder import`: another grader's source notebook becomes a lab that builds, checks and grades."""
 
+import ast
 import csv
 import json
 import re
@@ -8,6 +9,7 @@ import sys
 import time
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import numpy as np
@@ -28,7 +30,7 @@ from autograder.student import answer_key
 from autograder.values.case_records import CallOutcome, ComparisonRules
 from autograder.values.dataframes import table_from_pandas
 from autograder.values.value_types import values_agree
-from course_import import pictures
+from course_import import dependencies, pictures, record_calls
 from course_import.assertions import EXACT, read_assertions
 from course_import.dependencies import read_module
 from course_import.nbgrader_source import CellImportReport, SourceCell
@@ -1420,3 +1422,27 @@ def test_points_of_parts_reach_marks_pages_and_platforms(course):
 )
 def test_an_otter_question_is_worth_one_point_only_if_it_does_not_say(text, points):
     assert _read_question(text).points == points
+
+
+def test_the_files_of_a_lab_that_come_along_have_one_limit_together(tmp_path, monkeypatch):
+    monkeypatch.setattr(dependencies, "MAX_FILE_BYTES", 250)
+    for name in ("a.bin", "b.bin"):
+        (tmp_path / name).write_bytes(np.random.default_rng(len(name)).bytes(150))
+    imported = dependencies.Dependencies(tmp_path, SimpleNamespace(library=(), imports=(), root=tmp_path))
+    report = CellImportReport(SourceCell(1, "given", ""))
+    imported.add(report, ast.parse("open('a.bin'); open('b.bin')"), set())
+    (present,) = imported.files
+    (left_out,) = {"a.bin", "b.bin"} - {present}
+    assert report.problems == [
+        f"it reads `{left_out}`, which is too large to come along: let the library give it out"
+    ]
+
+
+def test_the_files_that_a_notebook_runs_beside_have_one_limit_together(tmp_path, monkeypatch):
+    monkeypatch.setattr(record_calls, "MAX_FILE_BYTES", 10)
+    folder = tmp_path / "source"
+    folder.mkdir()
+    for name in ("a", "b"):
+        (folder / name).write_bytes(b"123456")
+    record_calls._copy_folder(folder, tmp_path / "work")
+    assert [path.name for path in (tmp_path / "work").iterdir()] == ["a"]
