@@ -118,3 +118,10 @@ def test_the_watch_keeps_what_it_saw_and_begins_anew():
     assert watch.losses == [9.0]
     assert watch.scores == {}
     assert watch.kept == {}
+
+
+def test_the_last_step_is_measured_whatever_the_interval():
+    watch = training.Watch(5, lambda parameters: 0.5, every=2)
+    for step in range(1, 6):
+        watch(step, 1.0, {})
+    assert list(watch.scores) == [2, 4, 5]
