@@ -14,6 +14,9 @@ import pytest
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
+# IPython would warn of another virtual environment that is active in the shell.
+os.environ.pop("VIRTUAL_ENV", None)
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 gc.disable()  # until collection ends: searching imported modules for garbage took a third of its time

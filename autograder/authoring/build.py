@@ -24,6 +24,7 @@ from autograder.authoring.verify import find_lab_weaknesses
 from autograder.core.course import LAB_FILE, Course
 from autograder.core.errors import INSTALL_ADVICE
 from autograder.core.files import write_file
+from autograder.core.kernel_log import ignore_closed_sockets
 from autograder.core.notebook_cells import (
     NOTEBOOK_METADATA,
     get_grade_id,
@@ -315,6 +316,7 @@ def run_notebook(notebook: NotebookNode, course: Path) -> NotebookNode:
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
 
+    ignore_closed_sockets()
     notebook = deepcopy(notebook)
     with TemporaryDirectory() as folder:
         client = NotebookClient(

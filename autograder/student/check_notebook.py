@@ -13,6 +13,7 @@ from nbformat.v4 import new_code_cell
 from autograder.core import course
 from autograder.core.cpu_time import WALL_SECONDS_PER_CPU_SECOND, Stopwatch
 from autograder.core.errors import UsageError
+from autograder.core.kernel_log import ignore_closed_sockets
 from autograder.core.notebook_cells import get_grade_id, make_grade_id, make_test_grade_id
 from autograder.student import answer_key
 from autograder.student.check import CheckFailed, NotWrittenYet
@@ -112,6 +113,7 @@ def _run_notebook(notebook: NotebookNode, folder: Path) -> None:
     from nbclient import NotebookClient
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
+    ignore_closed_sockets()
     stopwatches: list[Stopwatch] = []
     pid = 0
 
