@@ -66,6 +66,10 @@ class Dependencies:
     ----------
     folder : Path
         Folder of the notebook.
+    course : Course
+    visible_modules, all_modules : set of str
+        Modules that the code which students get imports, and those that any code of the notebook
+        imports, by their whole names such as "tools.plots".
 
     Attributes
     ----------
@@ -75,18 +79,21 @@ class Dependencies:
         Files of each module that lies beside the notebook, as a package.
     packages : list of str
         Installed packages that the notebook imports and the course did not list.
-    visible_submodules, all_submodules : set of str
-        Modules that code which students get imports, and those that any code of the notebook
-        imports, with their whole names such as "tools.plots".
     """
 
-    def __init__(self, folder: Path, course: Course):
+    def __init__(
+        self,
+        folder: Path,
+        course: Course,
+        visible_modules: Set[str],
+        all_modules: Set[str],
+    ) -> None:
         self.folder, self.course = folder, course
+        self._visible_modules, self._all_modules = visible_modules, all_modules
+        self._visible_packages = {name.partition(".")[0] for name in visible_modules}
         self.files: dict[str, bytes] = {}
         self.modules: dict[str, dict[str, bytes]] = {}
         self.packages: list[str] = []
-        self.visible_submodules: set[str] = set()
-        self.all_submodules: set[str] = set()
         self._processed = {
             *ENGINE_PACKAGES,
             *sys.stdlib_module_names,
@@ -94,17 +101,13 @@ class Dependencies:
             *course.imports,
         }
 
-    def add(self, report: CellImportReport, tree: ast.AST, visible_modules: Set[str]) -> None:
+    def add(self, report: CellImportReport, tree: ast.AST) -> None:
         """Add the modules and files that a cell's code uses, and name them in the cell's report.
 
-        Parameters
-        ----------
-        visible_modules : set of str
-            Modules that code which students get imports; any other beside the notebook stays with
-            its author.
+        A module beside the notebook that only solutions import stays with its author.
         """
         for name in _find_imports(tree):
-            is_new = name not in visible_modules and name not in self._processed
+            is_new = name not in self._visible_packages and name not in self._processed
             if is_new and read_module(self.folder, name):
                 report.problems.append(
                     f"only its solution imports `{name}`, which lies beside the notebook, so "
@@ -176,7 +179,7 @@ class Dependencies:
     def _find_private_files(self, name: str, files: Mapping[str, bytes]) -> list[str]:
         """Return the files of a package that only solutions import, directly or in turn."""
         reachable: set[str] = set()
-        todo = [name, *_keep_submodules(name, self.visible_submodules)]
+        todo = [name, *_keep_submodules(name, self._visible_modules)]
         while todo:
             module = todo.pop()
             for file_name in _list_module_files(name, module) & files.keys() - reachable:
@@ -186,7 +189,7 @@ class Dependencies:
                 if tree is not None:
                     todo += _keep_submodules(name, find_imported_submodules([tree], package))
         private = set()
-        for module in _keep_submodules(name, self.all_submodules):
+        for module in _keep_submodules(name, self._all_modules):
             private |= _list_module_files(name, module) & files.keys() - reachable
         return sorted(private)
 
@@ -285,7 +288,7 @@ def find_imported_submodules(trees: Iterable[ast.AST | None], package: str = "")
         for node in ast.walk(tree) if tree else ():
             if isinstance(node, ast.Import):
                 names |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom):
+            elif isinstance(node, ast.ImportFrom) and (package or not node.level):
                 parents = package.split(".")[: 1 - node.level or None] if node.level else []
                 module = ".".join(filter(None, [*parents, node.module]))
                 names |= {module, *(f"{module}.{alias.name}" for alias in node.names)}

@@ -461,13 +461,12 @@ class _NotebookImporter:
             self._plan_properties(cell)
         for plan in list(self.exercises.values()):
             self._drop_if_impossible(plan)
-        self.dependencies = Dependencies(folder, course)
         code_cells = [cell for cell in self.cells if cell.is_code]
-        visible_modules = find_imported_modules(cell.visible for cell in code_cells)
-        self.dependencies.visible_submodules = find_imported_submodules(c.visible for c in code_cells)
-        self.dependencies.all_submodules = find_imported_submodules(c.tree for c in code_cells)
+        visible_modules = find_imported_submodules(cell.visible for cell in code_cells)
+        all_modules = find_imported_submodules(cell.tree for cell in code_cells)
+        self.dependencies = Dependencies(folder, course, visible_modules, all_modules)
         for number, tree in self._list_imported_code():
-            self.dependencies.add(self.reports[number], tree, visible_modules)
+            self.dependencies.add(self.reports[number], tree)
         for report in self.reports.values():
             self._complete_report(report)
 

@@ -301,7 +301,7 @@ def find_lab_warnings(lab: Lab) -> list[str]:
             doubts.append(f"{lab.name}: {clause} in {exercise.name}; take one out, or change its inputs.")
         if exercise.proposed_domain:
             continue
-        if _do_hidden_cases_repeat_visible_ones(exercise):
+        if _are_all_hidden_inputs_visible(exercise):
             doubts.append(
                 f"{lab.name}: every case of {exercise.name} is one that students see, so a table "
                 "of these answers it; give it a domain, or draw a case from the `rng` that it gets."
@@ -309,7 +309,7 @@ def find_lab_warnings(lab: Lab) -> list[str]:
     return doubts
 
 
-def _do_hidden_cases_repeat_visible_ones(exercise: Exercise) -> bool:
+def _are_all_hidden_inputs_visible(exercise: Exercise) -> bool:
     visible_inputs = [inputs for _, inputs, _ in exercise.draw()]
     if not any(inputs.args or inputs.kwargs for inputs in visible_inputs):
         return False  # without arguments there is nothing to draw

@@ -3,7 +3,6 @@
 Nothing is run and nothing is written.
 """
 
-import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from autograder.core.course import CLASSROOM_VARIABLE, Course
 from autograder.core.text_format import format_count
 from autograder.gradebook import result_store
 from autograder.gradebook.classroom import Classroom
+from autograder.gradebook.graded_submission import hash_submitted_file
 from autograder.reports.marks import ClassMarks, read_marks
 
 _Step = tuple[str, str]  # a sentence, and the command to run
@@ -99,7 +99,7 @@ def _count_ungraded(classroom: Classroom, submissions: list[tuple[str, str]]) ->
     count = 0
     for student, lab in submissions:
         result, data = results.get((student, lab)), classroom.read_submission(student, lab).content
-        if result is None or (data is not None and result.file_hash != hashlib.sha256(data).hexdigest()):
+        if result is None or (data is not None and result.file_hash != hash_submitted_file(data)):
             count += 1
     return count
 

@@ -1,9 +1,9 @@
 """Measure the time that a student's code takes against its limit, mainly as CPU time.
 
 On a busy machine, the same code takes longer by the clock, but about the same CPU time. So limits
-are given in CPU time. Code that only waits takes no CPU time. So the seconds count as well in
-which all of its processes sleep, where the system tells this. Where it does not, a limit of
-wall-clock time remains, which is much longer.
+are given in CPU time. Code that only waits takes no CPU time. So the time in which all of its
+processes sleep counts in the same way. Some systems do not tell how long a process sleeps. So there
+is also a limit of wall-clock time, which is much longer.
 """
 
 from collections.abc import Callable
@@ -30,8 +30,8 @@ class Stopwatch:
     read_cpu_seconds : callable
         Returns the CPU time used so far in seconds; by default that of this process.
     read_sleep_seconds : callable, optional
-        Returns the seconds so far in which the measured code slept, and did not only wait for a
-        busy processor.
+        Returns the time so far in seconds in which the measured code slept. Waiting for a busy
+        processor is not sleeping.
     """
 
     def __init__(

@@ -216,14 +216,14 @@ class Classroom:
         data, _ = read_notebook(path)
         if data is None:
             return None
-        return Submission(student, lab, data, "", read_small_text(path.with_suffix(".txt")))
+        return Submission(student, lab, data, "", self.read_attempt_time(student, lab, name))
 
     def _read_newest_attempt(self, student: str, lab: str) -> Submission:
         folder = self.submitted / student / lab
         if is_behind_link(folder) or not folder.is_dir():
             note = "Instead of a folder there is a link or a file."
             return Submission(student, lab, None, note, None)
-        timestamp = read_small_text(folder / "timestamp.txt")
+        timestamp = self.read_attempt_time(student, lab, "")
         return Submission(student, lab, *read_submitted_notebook(folder, lab), timestamp)
 
     @cached_property
@@ -238,7 +238,7 @@ class Classroom:
         return path.read_text("utf-8")
 
     def read_exchange_secret(self, student: str, lab: str) -> str | None:
-        """Return a submission's secret, which nbgrader's exchange uses to find the student to whom feedback belongs.
+        """Return a submission's secret: with it, nbgrader's exchange finds the student to give feedback.
 
         None if the submission did not come through nbgrader's exchange.
         """

@@ -6,7 +6,6 @@ not use this module: there the preprocessor `GradingPreprocessor` (see `nbgrader
 scores.
 """
 
-import hashlib
 import html
 import json
 import time
@@ -44,7 +43,7 @@ from autograder.gradebook.gradebook_records import (
     read_gradebook_record,
     write_gradebook_record,
 )
-from autograder.gradebook.graded_submission import GradedSubmission
+from autograder.gradebook.graded_submission import GradedSubmission, hash_submitted_file
 from autograder.gradebook.nbgrader_db import (
     GradebookError,
     SubmissionRefused,
@@ -524,8 +523,8 @@ class GradebookWriter:
             attempt = self.classroom.read_attempt(*key, name)
             if attempt is None or attempt.content is None:
                 continue
-            file_hash = hashlib.sha256(attempt.content).hexdigest()
-            if read_json(self.classroom.result_path(*key)).get("file_hash") == file_hash:
+            graded_hash = read_json(self.classroom.result_path(*key)).get("file_hash")
+            if graded_hash == hash_submitted_file(attempt.content):
                 submitted.timestamp = moment
         self._gradebook.db.commit()
 

@@ -1,5 +1,6 @@
 """Result of grading one submission: verdicts, executed notebook, remarks and grading options."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -133,6 +134,11 @@ class GradedSubmission:
             self,
             results=tuple(replace(result, student=student) for result in self.results),
         )
+
+
+def hash_submitted_file(data: bytes) -> str:
+    """Return the hash of a submitted file, by which a result says which file was graded."""
+    return hashlib.sha256(data).hexdigest()
 
 
 def rescore_results(

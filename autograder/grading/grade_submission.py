@@ -30,7 +30,11 @@ from autograder.core.notebook_cells import get_grade_id, get_nbgrader_metadata, 
 from autograder.core.results import CellOutcome, Result, ResultReason, Verdict
 from autograder.core.text_format import backticks_to_html, join_words, make_printable
 from autograder.diagnosis.render import render_html, render_text
-from autograder.gradebook.graded_submission import NOT_RUN_OUTPUT, GradedSubmission
+from autograder.gradebook.graded_submission import (
+    NOT_RUN_OUTPUT,
+    GradedSubmission,
+    hash_submitted_file,
+)
 from autograder.grading.rebuild_notebook import UnreadableNotebook, rebuild_notebook
 from autograder.grading.sanitise import (
     MAX_COLOURED_CHARACTERS,
@@ -161,7 +165,7 @@ def grade_submission(
     """
     seed = compute_hidden_case_seed(data, lab.name, salt)
     graded = _grade_with_hidden_cases(data, lab, sandbox, seed, follow_through, text_only)
-    return replace(graded, file_hash=hashlib.sha256(data).hexdigest())
+    return replace(graded, file_hash=hash_submitted_file(data))
 
 
 def _grade_with_hidden_cases(

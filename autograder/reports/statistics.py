@@ -4,7 +4,7 @@ import statistics
 import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from autograder.authoring.lab import Lab
 from autograder.core.results import Result, Verdict
@@ -350,16 +350,17 @@ def _describe_misconception(row: Result, labs: Mapping[str, Lab]) -> str:
     Two misconceptions in one answer have one sentence each. If the lab no longer defines the
     misconception, its name is returned, with spaces for hyphens.
     """
-    sentences = {name: means for name, (means, _) in MISTAKES.items()}
+    name = row.misconception or ""
     lab = labs.get(row.lab)
     if lab and row.exercise in lab.exercises:
         for misconception in lab.exercises[row.exercise].misconceptions:
-            if misconception.means:
-                sentences[misconception.name] = misconception.means
-    name = row.misconception or ""
-    if name in sentences:
-        return sentences[name]
-    return " ".join(sentences.get(part, part.replace("-", " ")) for part in name.split(" + "))
+            if misconception.name == name and misconception.means:
+                return misconception.means
+    parts = name.split(" + ")
+    if len(parts) > 1:
+        single_rows = [replace(row, misconception=part) for part in parts]
+        return " ".join(_describe_misconception(single_row, labs) for single_row in single_rows)
+    return MISTAKES.get(name, (name.replace("-", " "), ""))[0]
 
 
 def find_exercises_by_submission(

@@ -289,9 +289,9 @@ class WebAssembly(Sandbox):
 
 
 class _SleepMeter:
-    """Clock that counts the seconds in which guests sleep.
+    """Meter of the time in which guests sleep, in seconds.
 
-    One thread runs the guests and another reads the clock.
+    One thread runs the guests and another reads the meter.
     """
 
     def __init__(self) -> None:

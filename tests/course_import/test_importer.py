@@ -1428,9 +1428,10 @@ def test_the_files_of_a_lab_that_come_along_have_one_limit_together(tmp_path, mo
     monkeypatch.setattr(dependencies, "MAX_FILE_BYTES", 250)
     for name in ("a.bin", "b.bin"):
         (tmp_path / name).write_bytes(np.random.default_rng(len(name)).bytes(150))
-    imported = dependencies.Dependencies(tmp_path, SimpleNamespace(library=(), imports=(), root=tmp_path))
+    course = SimpleNamespace(library=(), imports=(), root=tmp_path)
+    imported = dependencies.Dependencies(tmp_path, course, set(), set())
     report = CellImportReport(SourceCell(1, "given", ""))
-    imported.add(report, ast.parse("open('a.bin'); open('b.bin')"), set())
+    imported.add(report, ast.parse("open('a.bin'); open('b.bin')"))
     (present,) = imported.files
     (left_out,) = {"a.bin", "b.bin"} - {present}
     assert report.problems == [

@@ -293,7 +293,7 @@ def test_an_attempt_that_is_right_in_part_counts_its_points():
 
 
 def test_the_report_takes_over_a_time_that_collect_has_corrected(classroom):
-    """As after `collect --timezone`; a newer notebook that is not graded changes no time."""
+    """`collect --timezone` corrects times; a newer notebook that is not graded changes none."""
     classroom.course = replace(classroom.course, policy={})
     collect_attempt(classroom, "ada", "2026-11-02-18-30-00", make_submission("attention"))
     assert not grade(classroom).faults

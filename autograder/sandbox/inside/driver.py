@@ -206,7 +206,7 @@ class SubmissionDriver(ABC):
 
     @abstractmethod
     def note_answer_progress(self, answer_bytes: bytearray) -> None:
-        """Handle a submission's result bytes; `answer_bytes` are all that have arrived so far."""
+        """Record that bytes of a result have arrived; `answer_bytes` are all of them so far."""
 
     # The methods below enforce the time limits.
 

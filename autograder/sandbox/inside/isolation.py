@@ -17,7 +17,7 @@ from autograder.sandbox.inside import linux
 
 
 class Isolation:
-    """What each process of a sandbox does to isolate submissions from each other and the system.
+    """Steps by which the processes of a sandbox isolate submissions from each other and the system.
 
     The supervisor, the fork server and the submissions call these methods at certain points, such
     as before they fork. This base class only sets resource limits: submissions can read and write
