@@ -15,13 +15,17 @@ from autograder.core.files import write_file
 from autograder.core.import_guard import ENGINE_PACKAGES
 from course_import.nbgrader_source import CellImportReport
 
+FILES_PACKAGE = "course_files"  # the package of the course's library for imported labs' files
 # Folders of a course or a classroom, which no imported module can have.
 RESERVED_FOLDERS = {
-    *("solutions", "notebooks", "tests", "release", "dist", "classroom", "course_files"),
+    *("solutions", "notebooks", "tests", "release", "dist", "classroom", FILES_PACKAGE),
     *("course_checks", "submitted", "autograded", "collected", "results", "feedback", "report"),
     *("returned", "secret"),
 }
-FILES_PACKAGE = "course_files"  # the package of the course's library for imported labs' files
+# End of a sentence on a module or file that students must not get.
+_REASON_TO_STAY = (
+    "does not come along, for students would have it: write what the solution needs into its cell"
+)
 MAX_FILE_BYTES = 4 << 20  # all the files of a lab, compressed
 
 _FILES_MODULE = '''"""Files of the imported notebook {lab}; students have them, too."""
@@ -111,8 +115,7 @@ class Dependencies:
             if is_new and read_module(self.folder, name):
                 report.problems.append(
                     f"only its solution imports `{name}`, which lies beside the notebook, so "
-                    f"`{name}` does not come along, for students would have it: write what the "
-                    "solution needs into its cell",
+                    f"`{name}` {_REASON_TO_STAY}",
                 )
             else:
                 self._add_module(report, name)
@@ -153,8 +156,7 @@ class Dependencies:
         for private_file in self._find_private_files(name, files):
             del files[private_file]
             report.problems.append(
-                f"only a solution imports `{name}/{private_file}`, so it does not come along, for "
-                "students would have it: write what the solution needs into its cell",
+                f"only a solution imports `{name}/{private_file}`, so it {_REASON_TO_STAY}",
             )
         home = self.course.root / name
         present = {}
@@ -289,7 +291,10 @@ def find_imported_submodules(trees: Iterable[ast.AST | None], package: str = "")
             if isinstance(node, ast.Import):
                 names |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and (package or not node.level):
-                parents = package.split(".")[: 1 - node.level or None] if node.level else []
+                parents: list[str] = []
+                if node.level:  # one dot stands for the package, and each other dot for a parent
+                    parents = package.split(".")
+                    parents = parents[: len(parents) - node.level + 1]
                 module = ".".join(filter(None, [*parents, node.module]))
                 names |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
     return names

@@ -87,7 +87,7 @@ def write_feedback_pages(
     writer = _PageWriter(classroom, {lab.name: lab for lab in labs}, progress)
     changed_pages = writer.find_changed_pages(force)
     writer.write_pages(changed_pages, workers)
-    return writer.counts
+    return writer.outcome
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class _PageWriter:
         self.classroom = classroom
         self.labs = labs
         self.progress = progress
-        self.counts = FeedbackOutcome()
+        self.outcome = FeedbackOutcome()
         # The class uses nbgrader's exchange if there is a submission_secret.txt: the exchange puts
         # this file into each submission that it collects.
         self.uses_exchange = any(classroom.submitted.glob("*/*/submission_secret.txt"))
@@ -114,8 +114,8 @@ class _PageWriter:
         """Return the pages whose summary or notebook has changed; with `force`, all pages."""
         classroom, changed_pages = self.classroom, []
         marks = refresh_and_read_marks(classroom, self.labs)
-        self.counts.notes += marks.request_notes
-        self.counts.notes += describe_ungraded_attempts(classroom, self.labs, marks.policy)
+        self.outcome.notes += marks.request_notes
+        self.outcome.notes += describe_ungraded_attempts(classroom, self.labs, marks.policy)
         stored_results = result_store.load_all_results(classroom)
         submissions = self._list_graded_submissions()
         self.progress.start(len(submissions))
@@ -130,7 +130,7 @@ class _PageWriter:
                 if force or not page.is_file() or _read_text(stamp_path) != stamp:
                     changed_pages.append(_ChangedPage(summary, stamp))
                     continue
-                self.counts.unchanged_count += 1
+                self.outcome.unchanged_count += 1
             self.progress.advance()
         return changed_pages
 
@@ -158,7 +158,7 @@ class _PageWriter:
                 write_file(self.classroom.page_path(student, lab), outcome)
                 self._write_timestamp_and_secret(student, lab)
                 write_file(self.classroom.result_path(student, lab, "feedback"), pages[i].stamp)
-                self.counts.written_count += 1
+                self.outcome.written_count += 1
             self.progress.advance()
 
     def _list_graded_submissions(self) -> list[tuple[str, str]]:
@@ -182,7 +182,7 @@ class _PageWriter:
             if is_disk_error(error):
                 raise
             message = f"{student}, {lab}: {describe_error(error)}".split("\n")[0]
-            self.counts.failures.append(message[:MAX_FAILURE_CHARACTERS])
+            self.outcome.failures.append(message[:MAX_FAILURE_CHARACTERS])
             stamp_path = self.classroom.result_path(student, lab, "feedback")
             page = self.classroom.page_path(student, lab)
             for path in (stamp_path, page):  # delete an older page, which shows outdated marks

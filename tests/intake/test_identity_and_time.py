@@ -1,4 +1,4 @@
-"""PlatformIdentity of students and times of submissions, in the edge cases that an attacker tried.
+"""Identity of students and times of submissions, in the edge cases that an attacker tried.
 
 Each test is a case in which one person's work was filed as another's, one person became two, an
 attempt was lost, or a time was read wrongly.
