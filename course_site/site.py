@@ -29,7 +29,7 @@ from packaging.utils import canonicalize_name
 
 import autograder
 from autograder.authoring import distribution
-from autograder.authoring.bundle import collect_bundle_files
+from autograder.authoring.bundle import collect_student_zip_files
 from autograder.core.course import COURSE_FILE, COURSE_VARIABLE, Course
 from autograder.core.errors import AutograderError, UsageError
 from autograder.student import jupyterlab_layout, setup_hint
@@ -230,7 +230,7 @@ def _collect_student_files(course: Course) -> dict[str, bytes]:
     folders = ["autograder", "notebooks", *course.library, *course.data]
     prefixes = (COURSE_FILE, *(f"{folder}/" for folder in folders))
     files = {}
-    for name, content in collect_bundle_files(course).items():
+    for name, content in collect_student_zip_files(course).items():
         if name.startswith(prefixes):
             files[name] = content
     return files

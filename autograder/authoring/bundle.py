@@ -39,7 +39,7 @@ class BundleError(AutograderError):
     """Error for a file that must not be in the students' zip. The text names the file."""
 
 
-def collect_bundle_files(course: Course) -> dict[str, bytes]:
+def collect_student_zip_files(course: Course) -> dict[str, bytes]:
     """Return the contents of all files in the students' zip, by their paths in the zip.
 
     The section [bundle] of course.toml can name further files. Its list `files` has files that keep
@@ -158,11 +158,11 @@ def write_students_zip(course: Course, target: Path | None = None) -> Path:
     Raises
     ------
     AutograderError
-        If a notebook or an answer key was not built, or for the reasons in `collect_bundle_files`.
+        If a notebook or an answer key was not built, or for the reasons in `collect_student_zip_files`.
     """
     target = target or course.root / "dist" / f"{course.id}.zip"
     try:
-        files = collect_bundle_files(course)
+        files = collect_student_zip_files(course)
     except FileNotFoundError as error:
         problem = f"There is no file {error.filename}"
         raise AutograderError(f"{problem}; run `autograder build` first.") from None

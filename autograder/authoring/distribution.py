@@ -223,7 +223,7 @@ def read_files(root: Path, paths: Iterable[Path]) -> Files:
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in paths}
 
 
-def collect_library_files(course: Course) -> Files:
+def make_library_project_files(course: Course) -> Files:
     """Return the files of a project that installs a course's library.
 
     The project depends on the engine with the version that makes it.
@@ -370,7 +370,7 @@ def write_distribution_files(course: Course, target: Path) -> list[Path]:
     from autograder.authoring.bundle import write_students_zip
 
     engine_wheel = build_wheel(make_engine_project_files(), target)
-    library_wheel = build_wheel(collect_library_files(course), target)
+    library_wheel = build_wheel(make_library_project_files(course), target)
     constraints = target / "constraints.txt"
     constraints.write_bytes(read_root_file("constraints.txt"))
     student_zip = write_students_zip(course, target / f"{course.id}.zip")

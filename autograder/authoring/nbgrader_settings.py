@@ -69,8 +69,10 @@ def make_settings(course: Course) -> Config:
     # Let `nbgrader autograde` grade in the same way as `autograder grade`: build the submission
     # anew from the released notebook, run it in the sandbox, and put the verdict on each answer
     # into the output of its test cell.
-    c.Autograde.exporter_class = "autograder.grading.nbgrader_autograde.ReleasedNotebookExporter"
-    c.Autograde.pre_convert_hook = "autograder.grading.nbgrader_autograde.prepare_submission_folders"
+    c.Autograde.exporter_class = "autograder.grading.nbgrader_autograde.ReleasedInsteadOfSubmittedExporter"
+    c.Autograde.pre_convert_hook = (
+        "autograder.grading.nbgrader_autograde.replace_links_and_invalid_timestamps"
+    )
     c.Autograde.sanitize_preprocessors = ["nbgrader.preprocessors.ClearOutput"]
     c.Autograde.autograde_preprocessors = [
         "autograder.grading.nbgrader_autograde.GradingPreprocessor",
@@ -84,9 +86,9 @@ def make_settings(course: Course) -> Config:
 
     # Keep nbgrader's formgrader from loading anything from the internet. Make links and scripts in
     # students' notebooks harmless there.
-    markdown_filter = "autograder.reports.formgrader_safety.markdown2html"
+    markdown_filter = "autograder.reports.safe_formgrader.markdown2html"
     c.HTMLExporter.filters = {"markdown2html": markdown_filter}
-    c.HTMLExporter.preprocessors = ["autograder.reports.formgrader_safety.SafePages"]
+    c.HTMLExporter.preprocessors = ["autograder.reports.safe_formgrader.SafePages"]
 
     # Let `nbgrader generate_feedback` write the same page as `autograder feedback`.
     c.GenerateFeedback.exporter_class = "autograder.reports.feedback_pages.FeedbackExporter"

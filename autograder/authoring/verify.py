@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from autograder.authoring.case_checks import (
+from autograder.authoring.case_weaknesses import (
     encode_arguments,
     encode_inputs,
     find_case_weaknesses,

@@ -152,7 +152,7 @@ def grade(
     with ThreadPoolExecutor(1) as executor:
         search = None if scheduler else executor.submit(find_sandbox, sandbox)
         from autograder.gradebook.graded_submission import GradingOptions
-        from autograder.grading.pool import choose_sandbox_class, count_cores
+        from autograder.grading.pool import count_cores, find_sandbox_class
         from autograder.grading.progress import show_progress
         from autograder.grading.run import grade_class
 
@@ -160,7 +160,7 @@ def grade(
     _warn_if_unprotected(sandbox)
     if search is not None:
         sandbox_class = search.result()
-        choose_sandbox_class(chosen_labs, sandbox)
+        find_sandbox_class(chosen_labs, sandbox)
         name = sandbox_class.name
         reason = explain_fallback(sandbox_class) if sandbox == "auto" else ""
         if reason:

@@ -269,7 +269,7 @@ class MutationEmbedder:
         is_sum = isinstance(getattr(node, "op", 0), (ast.Add, ast.Sub))
         if not is_sum and not isinstance(node, (ast.Call, ast.Name)):
             return
-        for name, is_in_line in self._variables_perhaps_missing_in_line(node):
+        for name, is_in_line in self._variables_perhaps_forgotten_in_line(node):
             variable = _make_name(name)
             operations, factors = _COMBINING_OPERATIONS[:1], list[ast.expr]([variable])
             if not is_in_line:
@@ -280,7 +280,7 @@ class MutationEmbedder:
                     text = f"with {description.format(code)} one of your variables"
                     yield Alternative(COMBINE, text, ast.BinOp(node, operation, factor))
 
-    def _variables_perhaps_missing_in_line(self, node: ast.expr) -> Iterator[tuple[str, bool]]:
+    def _variables_perhaps_forgotten_in_line(self, node: ast.expr) -> Iterator[tuple[str, bool]]:
         """Yield variables that may be missing in a line of code; a flag tells if one is used there.
 
         They are the unused parameters, and the variables that an earlier line assigns. The flag is

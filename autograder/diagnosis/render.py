@@ -61,7 +61,7 @@ def render_text(finding: Finding) -> str:
         expected, values = pair
         with np.printoptions(precision=4, suppress=True, linewidth=88):
             lines += ["Yours:", str(values), "Expected:", str(expected)]
-    output = _printed_output(finding)
+    output = _get_printed_text(finding)
     if output:
         lines += ["It printed:", output]
     return "\n".join(lines)
@@ -79,7 +79,7 @@ def render_html(finding: Finding) -> str:
     if pair and finding.shown_case:
         expected, values = map(np.atleast_2d, pair)
         parts.append(render_tables(expected, values, finding.shown_case.rules.tolerance))
-    output = _printed_output(finding)
+    output = _get_printed_text(finding)
     if output:
         parts.append(_PARAGRAPH.format("<strong>It printed:</strong>"))
         parts.append(f"<pre>{escape(output)}</pre>")
@@ -87,7 +87,7 @@ def render_html(finding: Finding) -> str:
     return f"<div style='{style}'>{''.join(parts)}</div>"
 
 
-def _printed_output(finding: Finding) -> str:
+def _get_printed_text(finding: Finding) -> str:
     """Return what the student's function printed in the test case that is shown, cut to a limit."""
     if not finding.shown_case:
         return ""

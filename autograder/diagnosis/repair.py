@@ -57,7 +57,7 @@ from autograder.values.value_types import copy_inputs
 
 MAX_MUTATIONS = 2_000  # in one copy of the code
 MAX_SEARCH_SECONDS = 0.15  # of CPU time for one copy of the code; a small function needs a fifth
-MAX_LOOP_TURNS = 20_000  # of all loops in one call; a mutation with more is given up
+MAX_LOOP_ITERATIONS = 20_000  # of all loops in one call; a mutation with more is given up
 MAX_PAIRED_IMPROVEMENTS = 3  # mutations that improve the result and are tried with a second one
 MAX_PARTIAL_REPAIRS = 9  # mutations that are tried as a repair of most cases
 MIN_COMPARED_NUMBERS = 6  # in an expected result; cases with fewer are tried later
@@ -116,7 +116,7 @@ class _RepairSearch:
         self._improvements: list[tuple[float, int]] = []
         code.activate()
         # Of the smallest failing test cases, try first the one with the fewest iterations of loops.
-        self._first = min(self._failing[:4], key=code.count_loop_turns)
+        self._first = min(self._failing[:4], key=code.count_loop_iterations)
         self._stopwatch = Stopwatch()
 
     def _has_time(self) -> bool:
@@ -288,7 +288,7 @@ class _SwitchableMutations:
         self._lines = source.splitlines()
         self._places: dict[tuple[str, str], _Places] = {}  # keyed by the code before and after
         self._switches: list[tuple[ast.Constant, set[int]]] = []
-        self._loop_turns = 0
+        self._loop_iterations = 0
         constants = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
         words = {value for value in constants if type(value) is str}
         body: list[ast.stmt] = []
@@ -392,19 +392,19 @@ class _SwitchableMutations:
         code = truncate(self._lines[mutation.line - 1].strip(), MAX_LINE_CHARACTERS)
         return f"In line {mutation.line} of its cell, `{code}`: {mutation.description}"
 
-    def count_loop_turns(self, test_case: TestCase) -> int:
+    def count_loop_iterations(self, test_case: TestCase) -> int:
         """Call the function on a test case, and return the number of iterations of its loops."""
         self.run(partial(call_student_function, self.function, test_case.inputs))
-        return self._loop_turns
+        return self._loop_iterations
 
     def _count_turn(self) -> None:
-        self._loop_turns += 1
-        if self._loop_turns > MAX_LOOP_TURNS:
+        self._loop_iterations += 1
+        if self._loop_iterations > MAX_LOOP_ITERATIONS:
             raise _TooManyTurns
 
     def run(self, call: Callable[[], Any]) -> Any:
         """Return the result of a call of changed code; None after an error or endless loop."""
-        self._loop_turns = 0
+        self._loop_iterations = 0
         try:
             return call()
         except (Exception, SystemExit):  # noqa: BLE001 - mutated code may raise anything

@@ -15,7 +15,7 @@ from autograder.core.text_format import format_count, join_words
 from autograder.gradebook.classroom import Classroom
 
 
-class SupersededMark(NamedTuple):
+class ReplacedAnswerMark(NamedTuple):
     """Manual mark of an answer that another one has replaced since; it does not count.
 
     Parameters
@@ -41,10 +41,10 @@ class GradebookRecord:
     answers : mapping of str to str
         Hash of each answer as it was when the result was recorded. Manual marks in the gradebook
         were given for these answers.
-    earlier : mapping of str to SupersededMark
+    earlier : mapping of str to ReplacedAnswerMark
         Manual marks, comments and extra credit for answers that the student has replaced since.
         They no longer count.
-    withdrawn : mapping of str to mapping of str to SupersededMark
+    withdrawn : mapping of str to mapping of str to ReplacedAnswerMark
         The same marks by exercise and by the hash of the answer that they were given for. If the
         answer comes back, such as by the choice of another attempt, its mark comes back.
     shared : mapping of str to float
@@ -54,19 +54,19 @@ class GradebookRecord:
 
     stamp: str = ""
     answers: Mapping[str, str] = field(default_factory=dict)
-    earlier: "dict[str, SupersededMark]" = field(default_factory=dict)
+    earlier: "dict[str, ReplacedAnswerMark]" = field(default_factory=dict)
     shared: dict[str, float] = field(default_factory=dict)
-    withdrawn: "dict[str, dict[str, SupersededMark]]" = field(default_factory=dict)
+    withdrawn: "dict[str, dict[str, ReplacedAnswerMark]]" = field(default_factory=dict)
 
 
 def read_gradebook_record(path: Path) -> GradebookRecord:
     """Read a submission's record from a file; return an empty record if this is impossible."""
     try:
         record = GradebookRecord(**read_json(path))
-        record.earlier = {name: SupersededMark(*mark) for name, mark in record.earlier.items()}
+        record.earlier = {name: ReplacedAnswerMark(*mark) for name, mark in record.earlier.items()}
         for marks in record.withdrawn.values():
             for answer, mark in marks.items():
-                marks[answer] = SupersededMark(*mark)
+                marks[answer] = ReplacedAnswerMark(*mark)
     except (TypeError, AttributeError):
         return GradebookRecord()
     return record
@@ -81,17 +81,17 @@ def write_gradebook_record(path: Path, record: GradebookRecord, stamp: str | Non
 
 def read_manual_marks_of_earlier_answers(
     classroom: Classroom, student: str, lab: str
-) -> dict[str, SupersededMark]:
+) -> dict[str, ReplacedAnswerMark]:
     """Return the manual marks given for a student's earlier answers, by exercise or question."""
     return read_gradebook_record(classroom.result_path(student, lab, "recorded")).earlier
 
 
-def describe_earlier_mark(mark: SupersededMark, max_score: float) -> str:
+def describe_earlier_mark(mark: ReplacedAnswerMark, max_score: float) -> str:
     """Return a sentence about a manual mark that was given for a student's earlier answer.
 
-    >>> describe_earlier_mark(SupersededMark(2.0, "Almost."), 3)
+    >>> describe_earlier_mark(ReplacedAnswerMark(2.0, "Almost."), 3)
     'For another answer a person gave 2 of 3 points: “Almost.”.'
-    >>> describe_earlier_mark(SupersededMark(extra_credit=1.0), 3)
+    >>> describe_earlier_mark(ReplacedAnswerMark(extra_credit=1.0), 3)
     'For another answer a person gave 1 point of extra credit.'
     """
     gifts = []

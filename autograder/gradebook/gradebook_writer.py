@@ -38,7 +38,7 @@ from autograder.gradebook.classroom import Classroom, Submission
 from autograder.gradebook.deadlines import parse_timestamp, read_class_deadlines, read_timings
 from autograder.gradebook.gradebook_records import (
     GradebookRecord,
-    SupersededMark,
+    ReplacedAnswerMark,
     describe_earlier_mark,
     read_gradebook_record,
     write_gradebook_record,
@@ -317,8 +317,8 @@ class GradebookWriter:
         entries: _SubmissionRows,
         graded_submission: GradedSubmission,
         old_record: GradebookRecord,
-        earlier_marks: dict[str, SupersededMark],
-        withdrawn_marks: dict[str, dict[str, SupersededMark]],
+        earlier_marks: dict[str, ReplacedAnswerMark],
+        withdrawn_marks: dict[str, dict[str, ReplacedAnswerMark]],
     ) -> None:
         """Write a submission's automatic scores; withdraw the manual marks of changed answers.
 
@@ -369,7 +369,7 @@ class GradebookWriter:
         self,
         entries: _SubmissionRows,
         graded_submission: GradedSubmission,
-        earlier_marks: Mapping[str, SupersededMark],
+        earlier_marks: Mapping[str, ReplacedAnswerMark],
     ) -> None:
         """Write the autograder's message on each answer as nbgrader's automatic comment."""
         # Comments are keyed by the answer cell's name. A question has that name itself; the
@@ -538,7 +538,7 @@ class GradebookWriter:
             self._write_with_retries(partial(self._write_roster_names, class_list))
             for lab in labs:
                 for group in class_list.find_groups(lab):
-                    self._write_with_retries(partial(self._share_group_marks, lab, group))
+                    self._write_with_retries(partial(self._share_manual_marks_in_group, lab, group))
             self._write_with_retries(partial(self._update_scores_and_penalties, labs, policy, class_list))
 
     def _write_roster_names(self, class_list: ClassList) -> None:
@@ -559,7 +559,7 @@ class GradebookWriter:
                     setattr(student, column, text)
         self._gradebook.db.commit()
 
-    def _share_group_marks(self, lab: str, group: Sequence[str]) -> None:
+    def _share_manual_marks_in_group(self, lab: str, group: Sequence[str]) -> None:
         """Copy the manual marks of one group member to the others, who submitted the same notebook.
 
         A cell for which the instructor has given the members different marks is left alone.
@@ -755,7 +755,7 @@ def _set_auto_score(
         grade.auto_score = result.rescore(points).score
 
 
-def _withdraw_manual_mark(grade: Any, comment: Any) -> SupersededMark | None:
+def _withdraw_manual_mark(grade: Any, comment: Any) -> ReplacedAnswerMark | None:
     """Take back the manual mark of an answer that has changed, and return it; None if there was none.
 
     Parameters
@@ -764,7 +764,7 @@ def _withdraw_manual_mark(grade: Any, comment: Any) -> SupersededMark | None:
         nbgrader's rows for the answer; there may be no comment.
     """
     text = (comment and comment.manual_comment) or ""
-    withdrawn = SupersededMark(grade.manual_score, text, grade.extra_credit)
+    withdrawn = ReplacedAnswerMark(grade.manual_score, text, grade.extra_credit)
     grade.manual_score = grade.extra_credit = None
     if comment:
         comment.manual_comment = None
@@ -773,25 +773,27 @@ def _withdraw_manual_mark(grade: Any, comment: Any) -> SupersededMark | None:
     return withdrawn
 
 
-def _restore_manual_mark(grade: Any, comment: Any, mark: SupersededMark) -> None:
+def _restore_manual_mark(grade: Any, comment: Any, mark: ReplacedAnswerMark) -> None:
     """Give an answer that has come back the manual mark that it had before."""
     grade.manual_score, grade.extra_credit = mark.score, mark.extra_credit
     if comment:
         comment.manual_comment = mark.comment or None
 
 
-def _combine_earlier_marks(mark: SupersededMark, earlier: SupersededMark | None) -> SupersededMark:
+def _combine_earlier_marks(
+    mark: ReplacedAnswerMark, earlier: ReplacedAnswerMark | None
+) -> ReplacedAnswerMark:
     """Return the mark to show for earlier answers; an even earlier one's parts fill its gaps."""
     if earlier is None or mark.score is not None:
         return mark
     extra_credit = mark.extra_credit or earlier.extra_credit
-    return SupersededMark(earlier.score, mark.comment or earlier.comment, extra_credit)
+    return ReplacedAnswerMark(earlier.score, mark.comment or earlier.comment, extra_credit)
 
 
 def _auto_comment_text(
     result: Result,
     graded_submission: GradedSubmission,
-    earlier_marks: Mapping[str, SupersededMark],
+    earlier_marks: Mapping[str, ReplacedAnswerMark],
 ) -> str:
     """Return the autograder's comment on one answer as plain text, for nbgrader."""
     text = result.message

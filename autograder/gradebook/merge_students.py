@@ -13,7 +13,7 @@ from autograder.gradebook.class_list import read_class_list
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.gradebook_records import (
     GradebookRecord,
-    SupersededMark,
+    ReplacedAnswerMark,
     read_gradebook_record,
     write_gradebook_record,
 )
@@ -152,8 +152,8 @@ def _copy_manual_marks_to_newer(
             new_grade = winner_grades.get(grade.name)
             comment = loser_comments.get(name) or loser_comments.get(make_grade_id(name))
             words = (comment and comment.manual_comment) or ""
-            mark = SupersededMark(grade.manual_score, words, grade.extra_credit)
-            if new_grade is None or mark == SupersededMark():
+            mark = ReplacedAnswerMark(grade.manual_score, words, grade.extra_credit)
+            if new_grade is None or mark == ReplacedAnswerMark():
                 continue
             is_same = record.answers.get(name, "") == loser_record.answers.get(name, "")
             is_graded = new_grade.manual_score is not None or new_grade.extra_credit

@@ -176,7 +176,7 @@ class Policy:
         except OverflowError:  # for the first and last days that datetime can represent
             return moment
 
-    def count_late_days(self, seconds: float) -> int:
+    def count_days_late(self, seconds: float) -> int:
         """Return the number of days late, for a lateness in seconds; each begun day counts whole.
 
         The number is 0 within the grace period.
@@ -200,7 +200,7 @@ class Policy:
         order = sorted(timings, key=lambda lab: (timings[lab].due or datetime.max, lab))
         for lab in order:
             timing = timings[lab]
-            days = min(self.count_late_days(timing.seconds_late), remaining)
+            days = min(self.count_days_late(timing.seconds_late), remaining)
             result[lab] = replace(timing, late_days_used=days)
             remaining -= days
         return result
@@ -213,7 +213,7 @@ class Policy:
         >>> Policy(penalty_per_day=0.1, max_penalty=0.5).compute_penalty(10, timing)
         2.0
         """
-        days = max(0, self.count_late_days(timing.seconds_late) - timing.late_days_used)
+        days = max(0, self.count_days_late(timing.seconds_late) - timing.late_days_used)
         # Compute with exact fractions: with floating-point numbers, a score of exactly a half
         # could come out a little smaller, and be rounded down.
         part = min(days * to_fraction(self.penalty_per_day), to_fraction(self.max_penalty))

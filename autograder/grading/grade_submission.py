@@ -42,8 +42,8 @@ from autograder.grading.sanitise import (
     OutputCleaner,
     clean_text,
     estimate_rendering_cost,
+    make_markdown_code_block,
     make_output,
-    make_plain_markdown,
     shorten_slow_code,
     simplify_slow_markdown,
     truncate,
@@ -330,7 +330,7 @@ def _fill_outputs_and_list_results(
             cell.outputs = [clean(output) for output in outputs]
         elif cell.source not in release_sources:  # prose of the released notebook is kept
             if text_only:
-                cell.source = make_plain_markdown(cell.source)
+                cell.source = make_markdown_code_block(cell.source)
             else:
                 cell.source = simplify_slow_markdown(cell.source, cell.get("attachments", {}))
         if name and name not in cell_results.tests and cell.metadata["nbgrader"]["grade"]:

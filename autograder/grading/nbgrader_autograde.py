@@ -38,7 +38,7 @@ def _read_assignment_lab(resources: dict[str, Any] | None) -> Lab:
     return read_lab(find_course(), (resources or {})["nbgrader"]["assignment"])
 
 
-def prepare_submission_folders(assignment: str, student: str, notebooks: Sequence[str]) -> None:
+def replace_links_and_invalid_timestamps(assignment: str, student: str, notebooks: Sequence[str]) -> None:
     """Prepare a submission's folders for nbgrader: replace links, rename a bad timestamp.txt.
 
     nbgrader calls this before it converts the notebooks. A timestamp.txt that holds no time is
@@ -55,7 +55,7 @@ def prepare_submission_folders(assignment: str, student: str, notebooks: Sequenc
                     replace_link_with_note(Path(parent, name))
 
 
-class ReleasedNotebookExporter(NotebookExporter):
+class ReleasedInsteadOfSubmittedExporter(NotebookExporter):
     """Exporter that gives nbgrader the released notebook instead of a submitted file.
 
     A submitted file may be so faulty that nbgrader cannot read it. The submitted file is later read

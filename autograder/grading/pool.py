@@ -76,7 +76,7 @@ def get_sandbox(lab: Lab, choice: str = "auto", uses_drawing: bool = False) -> S
     preload = [*PRELOAD]
     if uses_drawing:
         preload += DRAWING_PRELOAD
-    sandbox_type = choose_sandbox_class([lab], choice)
+    sandbox_type = find_sandbox_class([lab], choice)
     sandbox = sandbox_type(
         (*preload, *lab.preload, *lab.setup_import_statements),
         _run_limits(lab),
@@ -95,7 +95,7 @@ def _make_environment(lab: Lab) -> dict[str, str]:
     return environment
 
 
-def choose_sandbox_class(labs: Iterable[Lab], choice: str) -> type[Sandbox]:
+def find_sandbox_class(labs: Iterable[Lab], choice: str) -> type[Sandbox]:
     """Return the kind of sandbox to use, after checking that it has the labs' packages.
 
     Raises

@@ -213,14 +213,14 @@ def simplify_slow_markdown(text: str, attachments: Mapping = {}) -> str:
     'for a < b: <script>x()</script>'
     """
     if len(text) > MAX_MARKDOWN_CHARACTERS:
-        return make_plain_markdown(text)
+        return make_markdown_code_block(text)
     render_markdown("")  # import the renderer now, so that its import time is not measured
     start = thread_time()
     render_markdown(text, attachments)
-    return text if thread_time() - start < MAX_RENDER_SECONDS else make_plain_markdown(text)
+    return text if thread_time() - start < MAX_RENDER_SECONDS else make_markdown_code_block(text)
 
 
-def make_plain_markdown(text: str) -> str:
+def make_markdown_code_block(text: str) -> str:
     """Return the text as an indented code block, which renders quickly whatever it contains.
 
     The text is cut if it is very long.

@@ -153,7 +153,7 @@ class IntakeContext:
 
 
 @dataclass(frozen=True)
-class _NamesByPlatform:
+class _EntriesByPlatform:
     """Names in one folder, grouped by the platform (such as Canvas) whose pattern they match.
 
     Parameters
@@ -316,7 +316,7 @@ class DownloadOwnership:
         self,
         paths: list[list[str]],
         repositories: list[FilenamePattern],
-    ) -> _NamesByPlatform:
+    ) -> _EntriesByPlatform:
         """Sort the names in a folder by whether they match a platform's pattern.
 
         Parameters
@@ -326,7 +326,7 @@ class DownloadOwnership:
         repositories : list of FilenamePattern
             Patterns of the Git repositories in the folder.
         """
-        names = _NamesByPlatform({}, defaultdict(list), [], defaultdict(set))
+        names = _EntriesByPlatform({}, defaultdict(list), [], defaultdict(set))
         for top, *subparts in paths:
             path = "/".join([top, *subparts])
             matches = match_patterns(path, self._labs, repositories)
@@ -571,7 +571,7 @@ class DownloadOwnership:
                     "Blackboard's text file beside it cannot be read, so it is uncertain whose it is. "
                     "Look it up in Blackboard, and put it into a folder called after the student."
                 )
-            blackboard_owner = self._add_login_to_owner(owner, receipt)
+            blackboard_owner = self._add_blackboard_login_to_owner(owner, receipt)
             if isinstance(blackboard_owner, str):
                 return blackboard_owner
             owner = blackboard_owner
@@ -653,7 +653,7 @@ class DownloadOwnership:
             time=entry.time,
         )
 
-    def _add_login_to_owner(
+    def _add_blackboard_login_to_owner(
         self, owner: SubmissionAccount, receipt: PlatformSubmission | None
     ) -> SubmissionAccount | str:
         """Return the account with the login from Blackboard's file name; a message if uncertain.
@@ -705,7 +705,7 @@ def _majority_platform(votes: Mapping[str, set[str]]) -> str | None:
     Parameters
     ----------
     votes : mapping of str to set of str
-        Names by platform, as in `_NamesByPlatform`.
+        Names by platform, as in `_EntriesByPlatform`.
     """
     all_names = set().union(*votes.values())
     first, *lower_platforms = sorted(votes, key=lambda platform: -len(votes[platform]))

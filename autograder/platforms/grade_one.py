@@ -15,7 +15,7 @@ from autograder.gradebook.classroom import Submission, read_notebook, read_submi
 from autograder.gradebook.graded_submission import GradedSubmission, GradingOptions, rescore_results
 from autograder.gradebook.policy import read_policy
 from autograder.grading.grade_submission import grade_unreadable_submission, report_grader_fault
-from autograder.grading.pool import GradingPool, choose_sandbox_class
+from autograder.grading.pool import GradingPool, find_sandbox_class
 from autograder.grading.run import describe_error
 from autograder.intake.names import find_grade_ids, find_lab_by_cells, find_lab_by_name
 from autograder.reports.feedback_summary import build_standalone_summary
@@ -232,7 +232,7 @@ def _grade_or_report_fault(
     if unavailable_reason:
         return report_grader_fault(lab, f"{lab.name} cannot be marked here. {unavailable_reason}")
     try:
-        sandbox_name = choose_sandbox_class([lab], choose_sandbox()).name
+        sandbox_name = find_sandbox_class([lab], choose_sandbox()).name
     except SandboxError as error:
         return report_grader_fault(lab, str(error))
     options = GradingOptions(sandbox=sandbox_name, salt=_make_salt(lab))

@@ -13,5 +13,5 @@ term                compute each student's result of the term from all labs
 terminal            show one student's results as text in the terminal
 pseudonyms          assign pseudonyms to students for anonymous reports
 safe_html           convert students' texts, code and outputs to safe HTML
-formgrader_safety   make the pages of nbgrader's formgrader safe
+safe_formgrader   make the pages of nbgrader's formgrader safe
 """

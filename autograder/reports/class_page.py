@@ -31,7 +31,7 @@ from autograder.reports.marks import ClassMarks, Mark, display_name, refresh_and
 from autograder.reports.platform_csv import (
     PlatformTable,
     build_platform_tables,
-    format_all_marks_csv,
+    format_grades_csv,
     select_platforms,
 )
 from autograder.reports.pseudonyms import assign_pseudonyms
@@ -152,7 +152,7 @@ def _replace_report_files(classroom: Classroom, report: "ClassReport") -> None:
     html = render_class_page(report)
     for old_table in classroom.report.glob("*.csv"):  # perhaps of another platform
         old_table.unlink()
-    write_file(classroom.report / "grades.csv", format_all_marks_csv(report.marks))
+    write_file(classroom.report / "grades.csv", format_grades_csv(report.marks))
     if report.terms:
         write_file(classroom.report / "term.csv", format_term_csv(report.terms, report.marks))
     for table in report.files:

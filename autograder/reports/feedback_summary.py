@@ -12,7 +12,7 @@ from autograder.core.rounding import format_points
 from autograder.core.text_format import format_count, join_words
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.gradebook_records import (
-    SupersededMark,
+    ReplacedAnswerMark,
     describe_earlier_mark,
     read_manual_marks_of_earlier_answers,
 )
@@ -213,13 +213,13 @@ def _build_summary_line(
     name: str,
     mark: Mark,
     results: Mapping[str, Result],
-    earlier_mark: SupersededMark | None,
+    earlier_mark: ReplacedAnswerMark | None,
 ) -> SummaryLine:
     """Return the feedback summary's line on one exercise, such as "✗ softmax: 0 of 2 points".
 
     Parameters
     ----------
-    earlier_mark : SupersededMark, optional
+    earlier_mark : ReplacedAnswerMark, optional
         Points and comment that a person gave for an earlier answer, if there was one.
     """
     max_score, score, result = mark.points[name], mark.scores[name], results.get(name)

@@ -648,7 +648,7 @@ class _GradebookReader:
         for submission_id, student, lab, penalty in rows:
             timing = timings[student, lab]
             seconds_late = timing.seconds_late
-            if not self.policy.count_late_days(seconds_late):
+            if not self.policy.count_days_late(seconds_late):
                 seconds_late = 0.0
             mark = Mark(
                 student=student,

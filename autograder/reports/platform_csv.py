@@ -64,7 +64,7 @@ class PlatformTable:
     omission_reason: str = ""
 
 
-def format_all_marks_csv(marks: ClassMarks) -> str:
+def format_grades_csv(marks: ClassMarks) -> str:
     """Return all marks as CSV, with a row for each student and lab.
 
     A lab that a few students submitted by mistake has a row for these students only.

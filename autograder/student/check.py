@@ -31,7 +31,7 @@ from autograder.judging.student_calls import (
 from autograder.student import answer_key, reuse
 from autograder.student.answer_key import ExerciseKey, LabDescription
 from autograder.student.cell_history import describe_lost_definition, watch_cells
-from autograder.student.notebook_names import explain_missing_name
+from autograder.student.missing_names import explain_missing_name
 from autograder.student.progress_note import announce_slow_check
 from autograder.student.reuse import in_notebook_kernel
 from autograder.student.workspace import is_unanswered, read_cells

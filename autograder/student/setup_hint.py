@@ -21,7 +21,7 @@ def _show_setup_hint(  # type: ignore[no-untyped-def]
     if is_lab and "autograder.student.check" not in sys.modules:
         hint = ""
         try:
-            from autograder.student.notebook_names import explain_missing_name
+            from autograder.student.missing_names import explain_missing_name
 
             hint = explain_missing_name(error.name)
         except Exception:  # noqa: BLE001 - the hint must not hide the student's error

@@ -97,7 +97,7 @@ def run_command(folder, *arguments):
 
 def test_the_zip_holds_no_answer():
     assert len(set(secrets())) > 40
-    assert find_leaks(bundling.collect_bundle_files(COURSE)) == []
+    assert find_leaks(bundling.collect_student_zip_files(COURSE)) == []
 
 
 def test_an_answer_in_the_zip_is_noticed():
@@ -165,9 +165,9 @@ def test_packages_for_students_have_the_versions_installed_here(tmp_path):
         (tmp_path / "course.toml").write_text(text, "utf-8")
         if problem:
             with pytest.raises(AutograderError, match=problem):
-                bundling.collect_bundle_files(read_course(tmp_path))
+                bundling.collect_student_zip_files(read_course(tmp_path))
             continue
-        files = bundling.collect_bundle_files(read_course(tmp_path))
+        files = bundling.collect_student_zip_files(read_course(tmp_path))
         project = tomllib.loads(files["pyproject.toml"].decode())["project"]
         assert "nh3" in project["dependencies"]
         assert list(project["optional-dependencies"]) == ["lab"]

@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from small_lab import lab_of
 
 from autograder.authoring import Exercise, inputs
-from autograder.authoring.case_checks import MAX_CASES_BYTES
+from autograder.authoring.case_weaknesses import MAX_CASES_BYTES
 from autograder.authoring.exercise import ExerciseError
 from autograder.authoring.lab import LabError, read_lab
 from autograder.authoring.skeleton import write_course

@@ -240,13 +240,13 @@ def test_a_lab_is_refused_if_a_package_is_missing(name, monkeypatch):
     monkeypatch.setattr(pool, "find_sandbox", lambda choice: Bare)
     course_lab = read_lab(COURSE, name)
     if not course_lab.needs:  # one shows PyTorch where it is, and does without
-        assert not course_lab.required_packages and pool.choose_sandbox_class([course_lab], "auto") is Bare
+        assert not course_lab.required_packages and pool.find_sandbox_class([course_lab], "auto") is Bare
         return
     with pytest.raises(
         SandboxError,
         match=rf"{name} cannot be marked here\. keras cannot be imported where",
     ):
-        pool.choose_sandbox_class([course_lab], "none")
+        pool.find_sandbox_class([course_lab], "none")
 
 
 @pytest.mark.parametrize(("line", "reason"), [

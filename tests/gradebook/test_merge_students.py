@@ -10,7 +10,7 @@ from our_course import COURSE, lab
 
 from autograder.core.files import write_file
 from autograder.gradebook.classroom import Classroom
-from autograder.gradebook.gradebook_records import SupersededMark, read_manual_marks_of_earlier_answers
+from autograder.gradebook.gradebook_records import ReplacedAnswerMark, read_manual_marks_of_earlier_answers
 from autograder.gradebook.gradebook_writer import refresh_gradebook
 from autograder.gradebook.merge_students import find_split_students, merge_split_students
 from autograder.reports.marks import read_marks
@@ -86,7 +86,7 @@ def test_of_two_submissions_the_newer_counts_and_no_manual_mark_is_lost(split, n
         assert (mark.scores[question], mark.comments[question]) == (2.5, "Well said.")
     else:
         assert mark.scores[question] is None
-        assert read_manual_marks_of_earlier_answers(split, "ada", LAB)[question] == SupersededMark(
+        assert read_manual_marks_of_earlier_answers(split, "ada", LAB)[question] == ReplacedAnswerMark(
             2.5, "Well said."
         )
     assert mark.scores["softmax"] == (2 if newer == "ada" else 0)

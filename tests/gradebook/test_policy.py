@@ -25,7 +25,7 @@ from autograder.core.results import Verdict
 from autograder.gradebook import policy
 from autograder.gradebook.class_list import ClassListError, read_class_list
 from autograder.gradebook.classroom import Submission
-from autograder.gradebook.gradebook_records import SupersededMark, read_gradebook_record
+from autograder.gradebook.gradebook_records import ReplacedAnswerMark, read_gradebook_record
 from autograder.gradebook.gradebook_writer import GradebookWriter, refresh_gradebook
 from autograder.gradebook.policy import (
     Policy,
@@ -437,7 +437,7 @@ def test_a_shared_mark_of_an_exercise_goes_when_its_answer_is_replaced(classroom
         timestamp=LATE,
     )
     record = read_gradebook_record(record_path)
-    assert (record.shared, record.earlier) == ({}, {"softmax": SupersededMark(1.5, "Nearly.")})
+    assert (record.shared, record.earlier) == ({}, {"softmax": ReplacedAnswerMark(1.5, "Nearly.")})
 
 
 def test_an_automatic_comment_is_escaped_for_nbgrader_which_shows_it_as_html(classroom, prepared):

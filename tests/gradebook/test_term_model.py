@@ -29,7 +29,7 @@ from autograder.gradebook.graded_submission import GradedSubmission
 from autograder.gradebook.policy import read_policy
 from autograder.intake import Person
 from autograder.reports.marks import Assignment, ClassMarks, Mark, read_marks
-from autograder.reports.platform_csv import format_all_marks_csv
+from autograder.reports.platform_csv import format_grades_csv
 from autograder.reports.term import compute_terms, format_term_csv, read_term_rules
 
 TERMS = int(os.environ.get("TERMS", 200))
@@ -107,7 +107,7 @@ def make_mark(facts, key, attempt, policy, timing) -> Mark:
         if worth and scores[name] is not None:
             scores[name] += facts.extra_credit.get((*key, name), 0.0)
     raw_score = sum(score or 0.0 for score in scores.values())
-    late = timing.seconds_late if policy.count_late_days(timing.seconds_late) else 0.0
+    late = timing.seconds_late if policy.count_days_late(timing.seconds_late) else 0.0
     return Mark(
         student=key[0],
         lab=key[1],
@@ -129,7 +129,7 @@ def compare_marks(facts, marks: ClassMarks) -> None:
             deadline = marks.find_deadline(student, lab)
             deadline = deadline and deadline.astimezone(UTC)
             assert deadline == model.find_deadline(facts, student, lab), (student, lab)
-    rows = csv.DictReader(io.StringIO(format_all_marks_csv(marks)))
+    rows = csv.DictReader(io.StringIO(format_grades_csv(marks)))
     for row in rows:
         key = (row["student_id"], row["assignment"])
         mark = expected_marks.get(key)

@@ -61,7 +61,7 @@ from autograder.grading.rebuild_notebook import (
 )
 from autograder.grading.worker import CallFailed, LimitExceeded, Worker, WorkerDied, run_calls_in_workers
 from autograder.judging.judge import judge
-from autograder.reports import formgrader_safety
+from autograder.reports import safe_formgrader
 from autograder.reports.platform_csv import escape_formula
 from autograder.reports.pseudonyms import assign_pseudonyms
 from autograder.sandbox.inside.outputs import CellOutputs, OutputBudget
@@ -261,7 +261,7 @@ def test_no_spelling_of_a_link_acts(link):
 )
 def test_no_mixture_of_links_acts(parts):
     text = "".join(parts)
-    assert RenderedPage(rendered_by_nbconvert(sanitise.make_plain_markdown(text))).acts == []
+    assert RenderedPage(rendered_by_nbconvert(sanitise.make_markdown_code_block(text))).acts == []
     assert RenderedPage(sanitise.render_markdown(text)).acts == []
 
 
@@ -372,9 +372,9 @@ def test_much_code_in_small_cells_is_not_coloured():
 def test_the_formgrader_spends_no_more_than_some_seconds_on_the_markdown_of_a_page(monkeypatch):
     """Regression: a thousand short cells of formulas blocked the formgrader for 90 seconds."""
     moments = iter(range(0, 100, 2))
-    monkeypatch.setattr(formgrader_safety, "monotonic", lambda: next(moments))
+    monkeypatch.setattr(safe_formgrader, "monotonic", lambda: next(moments))
     page = {"resources": {}, "cell": {}}
-    prepared_text = [formgrader_safety.markdown2html(page, "$x$ <b") for _ in range(6)]
+    prepared_text = [safe_formgrader.markdown2html(page, "$x$ <b") for _ in range(6)]
     assert ["<math" in page for page in prepared_text] == [True] * 3 + [False] * 3
     assert prepared_text[-1] == "<pre>$x$ &lt;b</pre>"
 
@@ -651,7 +651,7 @@ def test_any_output_is_cleaned(output):
 @given(st.text(max_size=200))
 def test_any_text_can_be_shown(text):
     sanitise.simplify_slow_markdown(text)
-    assert RenderedPage(rendered_by_nbconvert(sanitise.make_plain_markdown(text))).acts == []
+    assert RenderedPage(rendered_by_nbconvert(sanitise.make_markdown_code_block(text))).acts == []
     assert RenderedPage(sanitise.render_markdown(text)).acts == []
     assert RenderedPage(sanitise.clean_html(text)).acts == []
     sanitise.shorten_slow_code(text)
@@ -788,13 +788,13 @@ def test_names_are_text_in_the_formgrader():
         "first_name": "<img src=x onerror=window.mischief=1>",
         "last_name": '"><svg>',
     }
-    page = formgrader_safety.SafePages().preprocess(
-        nbformat.v4.new_notebook(), {**hostile_names, "index": 1}
-    )[1]
+    page = safe_formgrader.SafePages().preprocess(nbformat.v4.new_notebook(), {**hostile_names, "index": 1})[
+        1
+    ]
     assert page["index"] == 1
     assert not any("<" in page[name] or '"' in page[name] for name in hostile_names)
     handlers = pytest.importorskip("nbgrader.server_extensions.formgrader.handlers")
-    formgrader_safety.SafePages()
+    safe_formgrader.SafePages()
     context = {}
 
     class Environment:
@@ -811,7 +811,7 @@ def test_names_are_text_in_the_formgrader():
         handlers.BaseHandler.render(
             handler, "x.tpl", student_id="<i>", resources={"filename": "<u>", "index": 2}
         )
-    assert formgrader_safety._escape_text({"filename": "<u>", "index": 2}) == {
+    assert safe_formgrader._escape_text({"filename": "<u>", "index": 2}) == {
         "filename": "&lt;u&gt;",
         "index": 2,
     }
@@ -975,7 +975,7 @@ def test_a_folder_of_results_on_another_disk_is_the_instructors(tmp_path):
 
 
 def test_links_beside_a_notebook_are_put_aside_before_nbgrader_copies_what_they_lead_to(tmp_path):
-    from autograder.grading.nbgrader_autograde import prepare_submission_folders as hook
+    from autograder.grading.nbgrader_autograde import replace_links_and_invalid_timestamps as hook
 
     folder = tmp_path / "submitted" / "ada" / LAB
     (folder / "below").mkdir(parents=True)

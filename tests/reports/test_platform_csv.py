@@ -23,7 +23,7 @@ from autograder.reports.platform_csv import (
     PLATFORMS,
     build_platform_tables,
     escape_formula,
-    format_all_marks_csv,
+    format_grades_csv,
     format_platform_csv,
     make_moodle_worksheet_format,
 )
@@ -59,7 +59,7 @@ def make_marks(platform="", **origin):
 
 
 def test_grades_csv_has_a_row_for_each_student_and_lab():
-    rows = table(format_all_marks_csv(make_marks()))
+    rows = table(format_grades_csv(make_marks()))
     assert [(r["student_id"], r["assignment"]) for r in rows] == [
         (s, lab) for s in ("al1", "eve", "zoe") for lab in ("one", "two")
     ]
@@ -203,7 +203,7 @@ def test_no_cell_is_a_formula():
     marks = make_marks("Canvas", lms_id="1")
     marks.students["=cmd()"] = person("=cmd()", "+Evil", "@Eve", "-x", login="=1", sid="=2")
     for text in (
-        format_all_marks_csv(marks),
+        format_grades_csv(marks),
         *(format_platform_csv(marks, form)[0] for form in CSV_FORMATS.values()),
     ):
         for line in csv.reader(io.StringIO(text)):
@@ -225,7 +225,7 @@ def test_the_same_as_nbgraders_own_export(classroom, prepared, tmp_path):
         CsvExportPlugin(to=str(tmp_path / "theirs.csv")).export(book)
     marks = read_marks(classroom)
     nbgrader_rows = table((tmp_path / "theirs.csv").read_text())
-    own_rows = [{key: row[key] for key in nbgrader_rows[0]} for row in table(format_all_marks_csv(marks))]
+    own_rows = [{key: row[key] for key in nbgrader_rows[0]} for row in table(format_grades_csv(marks))]
     assert sorted(own_rows, key=str) == sorted(nbgrader_rows, key=str)
     assert marks.marks["ada", LAB].seconds_late == 86400
 
@@ -249,7 +249,7 @@ def test_names_are_the_rosters_and_everybody_in_it_has_a_line(classroom, prepare
 def test_an_extension_is_in_the_table(classroom):
     marks = make_marks()
     marks.marks["al1", "one"] = replace(marks.marks["al1", "one"], extension=timedelta(days=2))
-    assert table(format_all_marks_csv(marks))[0]["extension"] == "48 h"
+    assert table(format_grades_csv(marks))[0]["extension"] == "48 h"
 
 
 def test_each_state_has_its_own_word():
@@ -257,7 +257,7 @@ def test_each_state_has_its_own_word():
     marks.marks["zoe", "one"] = mark("zoe", {"a": None, "b": None})
     marks.marks["al1", "two"] = replace(marks.marks["al1", "one"], interrupted=True)
     marks.submissions = frozenset({("eve", "two")})
-    rows = {(r["student_id"], r["assignment"]): r["state"] for r in table(format_all_marks_csv(marks))}
+    rows = {(r["student_id"], r["assignment"]): r["state"] for r in table(format_grades_csv(marks))}
     assert rows == {
         ("al1", "one"): "complete",
         ("al1", "two"): "interrupted",
@@ -297,8 +297,7 @@ def test_withdrawn_students_are_in_no_platform_table(platform):
     )
     assert len(table(worksheet(marks, "one")[0])) == 1
     assert (
-        "zoe" in format_all_marks_csv(marks)
-        and display_name(marks.students["zoe"]) == "Zo Zed (zoe), withdrawn"
+        "zoe" in format_grades_csv(marks) and display_name(marks.students["zoe"]) == "Zo Zed (zoe), withdrawn"
     )
 
 

@@ -14,7 +14,7 @@ from autograder.gradebook.policy import Policy
 from autograder.intake import Person
 from autograder.reports import statistics
 from autograder.reports.marks import Assignment, ClassMarks, Mark
-from autograder.reports.platform_csv import build_platform_tables, format_all_marks_csv
+from autograder.reports.platform_csv import build_platform_tables, format_grades_csv
 from autograder.values.common_mistakes import MISTAKES
 
 
@@ -230,7 +230,7 @@ def test_a_lab_that_was_submitted_by_mistake_is_in_no_platforms_table():
     names = {table.name: table.text for table in build_platform_tables(marks, ["Moodle", "Canvas"])}
     assert "moodle-positions.csv" not in names and "positions" not in names["canvas.csv"]
     assert LAB in names["canvas.csv"]
-    rows = [row["assignment"] for row in table(format_all_marks_csv(marks))]
+    rows = [row["assignment"] for row in table(format_grades_csv(marks))]
     assert rows.count(LAB) == 20 and rows.count("positions") == 1  # her own row tells of it
 
 

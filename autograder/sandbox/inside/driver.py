@@ -243,7 +243,7 @@ class SubmissionDriver(ABC):
         if self._interval_watch.charged_seconds() <= self._interval_seconds:
             return
         if not self._stop_requests:
-            raise SubmissionStopped(CellOutcome.TIMEOUT, self.describe_timeout(finished=False))
+            raise SubmissionStopped(CellOutcome.TIMEOUT, self.describe_exceeded_time_limit(finished=False))
         self._stop_requests, self.stop_requested = self._stop_requests - 1, True
         self._interval_watch = self._start_stopwatch()
         self._interval_seconds = GRACE_SECONDS
@@ -252,7 +252,7 @@ class SubmissionDriver(ABC):
         else:
             self.interrupt_cell()
 
-    def describe_timeout(self, *, finished: bool) -> str:
+    def describe_exceeded_time_limit(self, *, finished: bool) -> str:
         """Return a sentence that says which time limit the current cell or test has exceeded.
 
         `finished` is True if the work came to its end, False if it was stopped.
@@ -337,7 +337,7 @@ class SubmissionDriver(ABC):
                 outputs.handle_message(header, execution_count)
         if self.stop_requested:
             report.status = CellOutcome.TIMEOUT
-            report.reason = self.describe_timeout(finished=False)
+            report.reason = self.describe_exceeded_time_limit(finished=False)
             outputs.add_stop_error(report.reason)
             return
         if header.get("status") not in (CellOutcome.OK, CellOutcome.ERROR):
@@ -388,7 +388,7 @@ class SubmissionDriver(ABC):
             remaining_bytes -= len(answer_bytes)
             if self.stop_requested:
                 report.status = CellOutcome.TIMEOUT
-                report.reason = self.describe_timeout(finished=False)
+                report.reason = self.describe_exceeded_time_limit(finished=False)
                 if is_slow:
                     report.reason = SLOW_CALLEE_MESSAGE
                 return
@@ -402,7 +402,7 @@ class SubmissionDriver(ABC):
         # them is 1.5 times as high. Report those as too slow as well.
         if self.part_watch.cpu_seconds() > self.limits.call_seconds:
             report.status = CellOutcome.TIMEOUT
-            report.reason = self.describe_timeout(finished=True)
+            report.reason = self.describe_exceeded_time_limit(finished=True)
 
     def _collect_outcomes(
         self,

@@ -200,7 +200,7 @@ class _SleepingLock:
         self.release()
 
 
-def _replace_locks() -> None:
+def _replace_locks_by_sleeping_ones() -> None:
     """Replace the locks of Python's threading modules by `_SleepingLock`."""
     for module, name in (
         (threading, "Lock"),
@@ -219,7 +219,7 @@ def prepare_guest(modules: Sequence[str], output_bytes: int) -> None:
     for folder in (f"{SANDBOX_HOME}/notebook", "/tmp/matplotlib", "/tmp/ipython"):
         os.makedirs(folder)
     os.chdir(f"{SANDBOX_HOME}/notebook")
-    _replace_locks()
+    _replace_locks_by_sleeping_ones()
     preload_modules(modules)
     _make_numpy_default_to_int64()
     asyncio.new_event_loop = asyncio.events.new_event_loop = _SleepOnlyEventLoop

@@ -9,7 +9,7 @@ from our_course import COURSE
 
 from autograder.student import check as check_module
 from autograder.student.check import CheckFailed, check
-from autograder.student.notebook_names import (
+from autograder.student.missing_names import (
     MAX_QUOTED_CHARACTERS,
     explain_missing_name,
     list_defined_names,

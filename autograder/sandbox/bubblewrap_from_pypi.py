@@ -5,7 +5,7 @@ bubblewrap's authors. So its program is run only if the SHA-256 of each file is 
 version that was reviewed. A new version of the package needs new digests below. To print the
 digests of the installed package:
 
-    .venv/bin/python autograder/sandbox/verified_bubblewrap.py
+    .venv/bin/python autograder/sandbox/bubblewrap_from_pypi.py
 """
 
 import hashlib

