@@ -85,7 +85,7 @@ def no_looking_ahead(value: np.ndarray, inputs: Inputs) -> str | None:
 
 
 def within_the_values(value: np.ndarray, inputs: Inputs) -> str | None:
-    """Check that a context vector, an average, lies between the smallest and the largest value."""
+    """Check that a context vector, an average, lies between the minimum and the maximum of `values`."""
     values = inputs.args[2] if len(inputs.args) > 2 else inputs.args[0]
     if not np.isfinite(value).all() or value.dtype.kind != "f":
         return None

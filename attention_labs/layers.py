@@ -83,7 +83,7 @@ class StandIn:
 
 
 def stays_within_the_values(value: np.ndarray, inputs: Inputs) -> str | None:
-    """Check that an output (not a gradient) lies between the smallest and the largest value."""
+    """Check that an output (not a gradient) lies between the minimum and the maximum of `values`."""
     return None if inputs.kwargs.get("wanted") in GRADIENTS else within_the_values(value, inputs)
 
 

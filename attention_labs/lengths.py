@@ -92,7 +92,7 @@ def found_by_distance(
         {"up to 31": (1, 31), "32 to 63": (32, 63), "64 or more": (64, 255)},
     )
     weights_by_distance: dict[str, list] = {name: [] for name in ranges}
-    for distances, weights, right in _at_256(
+    for distances, weights, right in _yield_weights_of_trained_heads(
         "latest same",
         method,
         _no_positions,
@@ -117,7 +117,7 @@ def lost_by_rotary(
 ) -> list[dict[str, float]]:
     """Measure rotary heads on the task *three back*: where in 256 words their weight lies."""
     runs = []
-    for distances, weights, right in _at_256(
+    for distances, weights, right in _yield_weights_of_trained_heads(
         "three back",
         "RoPE",
         _no_positions,
@@ -137,8 +137,12 @@ def lost_by_rotary(
     return runs
 
 
-def _at_256(task, method, sinusoidal_encoding, rotate, alibi_bias, seeds, steps):
-    """Yield a trained head's weights on 256 words for each seed, with distances and right words."""
+def _yield_weights_of_trained_heads(task, method, sinusoidal_encoding, rotate, alibi_bias, seeds, steps):
+    """Train a head for each seed, and yield its weights on 256 words, for the later half of the queries.
+
+    Yield three arrays: the distance from each query to each word, the weight on the word, and
+    whether the word is the right one.
+    """
     alibi_bias = alibi_bias or (lambda heads, length: np.zeros((heads, length, length)))
     tables = _make_tables(sinusoidal_encoding, rotate, alibi_bias)
     for seed in seeds:

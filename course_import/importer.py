@@ -897,7 +897,7 @@ class _NotebookImporter:
         title = self._find_title().replace("\\", "").replace('"', "'")
         files = {"lab.toml": f'title = "{title}"\nminutes = 60\ndifficulty = "moderate"\n'}
         for plan in self.exercises.values():
-            files[f"{plan.name}.py"] = self._make_exercise(plan, source_name)
+            files[f"{plan.name}.py"] = self._make_exercise_source(plan, source_name)
         notebook = nbformat.v4.new_notebook(cells=list(self._make_notebook_cells()))
         return files | {f"{self.lab}.ipynb": nbformat.writes(notebook) + "\n"}
 
@@ -911,7 +911,8 @@ class _NotebookImporter:
             title = ""
         return title or self.lab.replace("-", " ").capitalize()
 
-    def _make_exercise(self, plan: ExercisePlan, source_name: str) -> str:
+    def _make_exercise_source(self, plan: ExercisePlan, source_name: str) -> str:
+        """Return the text of the exercise's Python file, and report what it leaves out."""
         parts = plan.name_parts()
         cases = self._make_cases(plan, parts)
         if len(cases) > MAX_CASES:

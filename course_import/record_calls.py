@@ -285,7 +285,7 @@ class _NotebookCallRecorder:
         """Repeat each recorded call, to find those that give another result the second time."""
         calls = []
         for call, function in self.calls:
-            calls.append(call if call.problem else _repeat_call(call, function))
+            calls.append(call if call.problem else _mark_unrepeatable_call(call, function))
         return calls
 
 
@@ -312,7 +312,12 @@ def _to_value(value: Any) -> tuple[Value, str]:
     return encodable, f"a {type_name}" if is_lost else ""
 
 
-def _repeat_call(call: RecordedCall, function: Callable) -> RecordedCall:
+def _mark_unrepeatable_call(call: RecordedCall, function: Callable) -> RecordedCall:
+    """Call the function again, and return the call with a problem if it gives something else.
+
+    A call with a problem loses its arguments and its result. Otherwise the call is returned with
+    `has_printed`, which says whether the function printed instead of returning.
+    """
     repetition = call_student_function(function, Inputs(call.args, call.kwargs))
     problem = ""
     if repetition.modified and not call.error:

@@ -367,16 +367,16 @@ def _make_lock_entry(wheel: Path, package_lock: Mapping[str, Any], address: str)
         "install_dir": "site",
         "sha256": hashlib.sha256(wheel.read_bytes()).hexdigest(),
         "package_type": "package",
-        "imports": pyodide_entry.get("imports") or _find_top_modules(names),
+        "imports": pyodide_entry.get("imports") or _list_importable_names(names),
         "depends": dependencies,
         "unvendored_tests": False,
     }
 
 
-def _find_top_modules(names: Iterable[str]) -> list[str]:
+def _list_importable_names(wheel_files: Iterable[str]) -> list[str]:
     """Return the names that Python can import from a wheel with these files."""
     modules = set()
-    for name in names:
+    for name in wheel_files:
         module = name.split("/")[0].removesuffix(".py")
         if name.endswith(".py") and module.isidentifier():
             modules.add(module)

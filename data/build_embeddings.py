@@ -295,13 +295,13 @@ def published_errors(sets) -> tuple[int, float]:
     return int((levels != published).sum()), float(np.abs(context - CONTEXT).max())
 
 
-def differences(one: Path, other: Path) -> list[str]:
+def list_differences(folder: Path, other_folder: Path) -> list[str]:
     """Return a sentence for each difference beyond rounding between the files of two folders."""
     found = []
     for language in LANGUAGES:
         name = f"embeddings_{language}.npz"
         try:
-            a, b = store.read(one, language), store.read(other, language)
+            a, b = store.read(folder, language), store.read(other_folder, language)
         except store.DataError as error:
             found.append(str(error))
             continue
@@ -320,7 +320,7 @@ def main(arguments=None) -> int:
     if options.check:
         with tempfile.TemporaryDirectory() as folder:
             build(Path(folder), read_lexicon())
-            found = differences(DATA, Path(folder))
+            found = list_differences(DATA, Path(folder))
         print("\n".join(found) or "The shipped vectors are what the lexicon gives.")
         return 1 if found else 0
     build(DATA, read_lexicon())

@@ -23,6 +23,7 @@ from attention_labs.pictures.tiny_transformer import losses
 from attention_labs.training import Run
 
 __all__ = [
+    "block_forward_and_backward",
     "compared",
     "copying",
     "course",
@@ -31,12 +32,11 @@ __all__ = [
     "losses",
     "rates",
     "slopes",
-    "way_back",
 ]
 
 
 @picture
-def way_back():
+def block_forward_and_backward():
     """Draw one block, forward and backward: the residual stream and its two branches."""
     figure, panels = plt.subplots(1, 2, figsize=(9, 5.4))
     for axes, title, is_backward in zip(panels, ("forward", "backward"), (False, True)):

@@ -127,7 +127,7 @@ def _build_lab(lab: Lab, check_only: bool, execute: bool, refresh_outputs: bool)
         unstable_results = find_processor_dependent_results(lab, key_files)
         if unstable_results:
             raise BuildError("\n".join(unstable_results))
-    drift = _update_answer_key(lab, key_files, check_only)
+    drift = _update_answer_key_files(lab, key_files, check_only)
 
     text = _format_notebook_file(notebook)
     if execute:
@@ -398,7 +398,7 @@ def _merge_consecutive_streams(outputs: Sequence[NotebookNode]) -> list[Notebook
     return merged_outputs
 
 
-def _update_answer_key(lab: Lab, contents: Mapping[str, Any], check_only: bool) -> list[str]:
+def _update_answer_key_files(lab: Lab, contents: Mapping[str, Any], check_only: bool) -> list[str]:
     """Write a lab's answer key: the test cases and expected results that students' checks read.
 
     Parameters

@@ -98,7 +98,7 @@ def optional_cpu_features() -> list[str]:
     return [name for name in numpy_core.__cpu_dispatch__ if numpy_core.__cpu_features__.get(name)]
 
 
-def describe_unstable_results(exercise: Exercise, test_cases: list[TestCase]) -> list[str]:
+def describe_processor_dependent_results(exercise: Exercise, test_cases: list[TestCase]) -> list[str]:
     """Return a sentence for each expected result in an answer key that differs on this processor.
 
     An exercise with a comparison of its own is left out: several results are right in it, and its
@@ -182,7 +182,7 @@ def main() -> None:
     sentences = []
     for exercise in lab.exercises.values():
         _, test_cases = decode_key(Path(folder, f"{exercise.name}.key").read_bytes())
-        sentences += describe_unstable_results(exercise, test_cases)
+        sentences += describe_processor_dependent_results(exercise, test_cases)
     Path(folder, _RESULTS_FILE).write_text(json.dumps(sentences), "utf-8")
 
 

@@ -75,7 +75,7 @@ def collect(classroom: "Classroom", paths: Sequence[Path], **options: Any) -> No
         course_timezone=course.policy.get("timezone"),
         **options,
     )
-    table = report.table()
+    table = report.make_review_table()
     if table:
         Console().print(table)
     click.echo(report.summary)

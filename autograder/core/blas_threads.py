@@ -11,7 +11,7 @@ _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM")
 THREAD_VARIABLES = tuple(f"{library}_NUM_THREADS" for library in _LIBRARIES)
 
 
-def set_thread_variables() -> bool:
+def limit_blas_to_one_thread() -> bool:
     """Let processes that are started from now on compute with one thread each.
 
     Return False, and do nothing, if the user has set one of the variables `THREAD_VARIABLES`.
@@ -28,7 +28,7 @@ def limit_threads() -> None:
     Do nothing if the user has set one of the environment variables `THREAD_VARIABLES`. If NumPy is
     already loaded, it no longer reads these variables, so threadpoolctl sets its threads directly.
     """
-    if not set_thread_variables():
+    if not limit_blas_to_one_thread():
         return
     with suppress(ImportError):  # in a browser, Python has no threads and no threadpoolctl
         from threadpoolctl import threadpool_limits

@@ -181,7 +181,7 @@ def read_class_list(classroom: Classroom) -> ClassList:
         people = match_folders(roster, sorted(folders), origins)
         notes = describe_duplicate_folders(people)
         # So far, `people` has only the students with a folder in submitted/, by the folder's name.
-        # Add the other students, by the folder's name that follows from the roster.
+        # Add the other students, by the folder name that their row in the roster gives.
         matches = {person.student for person in people.values()}
         for person in roster.people:
             if person.student not in matches:

@@ -774,7 +774,7 @@ def _withdraw_manual_mark(grade: Any, comment: Any) -> ReplacedAnswerMark | None
 
 
 def _restore_manual_mark(grade: Any, comment: Any, mark: ReplacedAnswerMark) -> None:
-    """Give an answer that has come back the manual mark that it had before."""
+    """Restore the manual mark of an earlier answer that the student has submitted again."""
     grade.manual_score, grade.extra_credit = mark.score, mark.extra_credit
     if comment:
         comment.manual_comment = mark.comment or None

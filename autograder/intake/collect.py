@@ -140,7 +140,7 @@ class CollectionReport:
             parts.append(f"{format_count(self.junk_count, 'system file')} ignored")
         return f"{', '.join(parts)}."
 
-    def table(self) -> "Table | None":
+    def make_review_table(self) -> "Table | None":
         """Return a table, for the library rich, of the files that the instructor should look at."""
         from rich.table import Table
         from rich.text import Text

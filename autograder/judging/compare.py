@@ -13,7 +13,7 @@ from autograder.core.time_limit import TimeLimitExceeded, limit_call_time
 from autograder.judging.error_messages import (
     classify_error,
     explain_error,
-    has_complete_explanation,
+    explanation_names_right_code,
     make_error_cause_key,
 )
 from autograder.values import value_types
@@ -277,7 +277,7 @@ def _make_error_difference(outcome: CallOutcome, inputs: Inputs) -> Difference:
     explanation, is_complete = "", False
     if mistake:
         explanation = explain_error(mistake, outcome)
-        is_complete = bool(explanation) and has_complete_explanation(mistake, outcome)
+        is_complete = bool(explanation) and explanation_names_right_code(mistake, outcome)
     subject, _ = _describe_unanswered_query(outcome, inputs) or ("Your function", "")
     not_callable = re.fullmatch(r"TypeError: '(\w+)' object is not callable", outcome.error)
     # An error with a line number was raised in the student's code. Otherwise it was raised when the

@@ -208,7 +208,7 @@ def explain_error(mistake: str, outcome: CallOutcome) -> str:
     return ""
 
 
-def has_complete_explanation(mistake: str, outcome: CallOutcome) -> bool:
+def explanation_names_right_code(mistake: str, outcome: CallOutcome) -> bool:
     """Return True if an error's explanation names the right code, so that no hint is needed."""
     error = outcome.error
     if mistake == "attribute-that-is-not-there":

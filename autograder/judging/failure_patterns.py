@@ -330,7 +330,7 @@ def _is_rearranged(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) 
     return bool(differs and np.allclose(expected_sorted, values_sorted, rtol=1e-6, atol=1e-9))
 
 
-def _differs_only_at(axis: int, choose_positions: Callable[[Any, int], Any]) -> Predicate:
+def _differs_exactly_at(axis: int, choose_positions: Callable[[Any, int], Any]) -> Predicate:
     """Make a test: are exactly those positions along an axis wrong that a function chooses?
 
     `choose_positions` takes the positions 0, 1, … and their number, and returns a boolean mask.
@@ -424,7 +424,7 @@ _AXIS_PATTERNS: list[tuple[str, Callable[[Any, int], Any]]] = [
 def _axis_patterns(axis: int, name: str) -> PatternTable:
     patterns: list[tuple[str, Predicate]] = []
     for text, places in _AXIS_PATTERNS:
-        patterns.append((text.format(name), _differs_only_at(axis, places)))
+        patterns.append((text.format(name), _differs_exactly_at(axis, places)))
     return [*patterns, (f"Only one {name} differs.", _differs_at_one_place(axis))]
 
 

@@ -38,7 +38,7 @@ from autograder.values.value_types import (
 
 # Keyword arguments of a test case with these names are read by this module. They are not passed to
 # the test function.
-TEST_ARGUMENT = "the test"  # no Python identifier, so no argument of a test has this name
+TEST_ARGUMENT = "the test"  # not a Python identifier, so it cannot be the name of an argument
 COMPARED_VARIABLES = "only"
 VARIABLES_FROM_REFERENCE = "as_due"
 FAILED_EVENT = "failed"  # last event of a run in which an assertion failed, before its line
@@ -110,7 +110,7 @@ def record_test_calls(
     Functions of the notebook that are arguments of the test are taken from `namespace` by name.
     """
     test = load_test(kwargs.pop(TEST_ARGUMENT))
-    recorder = _CallRecorder()
+    recorder = _OutcomeRecorder()
     helpers = {}
     for name in _missing_arguments(test, kwargs):
         if name in namespace:
@@ -239,7 +239,7 @@ def _filename_of(source: str) -> str:
     return f"<test {zlib.crc32(source.encode())}>"
 
 
-class _CallRecorder:
+class _OutcomeRecorder:
     """Recorder of calls: each outcome becomes two items, its kind and a value.
 
     An outcome that is no plain data, such as a model or a figure's axes, is handed to the test in a
@@ -364,7 +364,7 @@ for _function in (len, bool, int, float, complex, str, repr, round):
 class _RecordedObject(_TestedObject):
     """Proxy for an object that the student's code made; it records what a test does with the object."""
 
-    def __init__(self, recorder: _CallRecorder, tested: Any):
+    def __init__(self, recorder: _OutcomeRecorder, tested: Any):
         object.__setattr__(self, "_recorder", recorder)
         object.__setattr__(self, "_object", tested)
 

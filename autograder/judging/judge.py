@@ -266,20 +266,20 @@ def _add_best_explanation(
     # Name an error if the function raises it in at least half of the failing test cases. Any other
     # mistake must explain every failing case.
     if same_mistake == len(failing) or (is_error and 0 < same_mistake >= len(failing) / 2):
-        return _explain_by_common_mistake(finding, difference, cases, inner_note, modified_note)
+        return _add_texts_of_common_mistake(finding, difference, cases, inner_note, modified_note)
     return replace(
         finding, means=_describe_unexplained_failures(shown_case, cases, inner_note, modified_note)
     )
 
 
-def _explain_by_common_mistake(
+def _add_texts_of_common_mistake(
     finding: Finding,
     difference: Difference,
     cases: Sequence[JudgedCase],
     inner_note: str,
     modified_note: str,
 ) -> Finding:
-    """Return the verdict with the explanation of a mistake that can occur in any exercise."""
+    """Return the finding with the texts of `difference.mistake`, which can occur in any exercise."""
     assert difference.mistake is not None
     means, nudge = MISTAKES[difference.mistake]
     common = ""

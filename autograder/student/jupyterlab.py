@@ -16,7 +16,7 @@ from jupyter_server.serverapp import ServerApp
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from traitlets import List, Unicode
 
-from autograder.core.blas_threads import set_thread_variables
+from autograder.core.blas_threads import limit_blas_to_one_thread
 from autograder.student import jupyterlab_layout, setup_hint
 from autograder.student.workspace import START_PAGE
 
@@ -41,7 +41,7 @@ _SERVER_EXTENSIONS = {
 }
 
 
-class LabsInOrder(AsyncLargeFileManager):
+class LabNumberingFileManager(AsyncLargeFileManager):
     """Jupyter's file manager, which shows the labs' folders as ``1 name``, ``2 name`` and so on.
 
     JupyterLab sorts folders by name. The paths of the folders do not change.
@@ -89,7 +89,7 @@ def serve_jupyterlab(folder: Path, labs: Sequence[str], options: Sequence[str] =
         _write_jupyterlab_settings(Path(settings), labs)
         _set_writable_jupyter_folders(Path(settings))
         os.environ.setdefault("PYTHONSTARTUP", setup_hint.__file__)
-        set_thread_variables()  # for all kernels, before they load NumPy
+        limit_blas_to_one_thread()  # for all kernels, before they load NumPy
         root_option = f"--ServerApp.root_dir={folder.resolve()}"
         arguments = [root_option, "--Application.log_level=CRITICAL", *options]
         AddressPrintingServer.launch_instance(arguments)
@@ -104,7 +104,7 @@ def _write_jupyterlab_settings(folder: Path, labs: Sequence[str]) -> None:
     server = {
         "allow_root": True,  # the server accepts only this machine, and only with the token
         "answer_yes": True,
-        "contents_manager_class": f"{__name__}.{LabsInOrder.__name__}",
+        "contents_manager_class": f"{__name__}.{LabNumberingFileManager.__name__}",
         "default_url": f"/lab/tree/{START_PAGE}",
         "jpserver_extensions": _SERVER_EXTENSIONS,
         "open_browser": True,
@@ -116,7 +116,7 @@ def _write_jupyterlab_settings(folder: Path, labs: Sequence[str]) -> None:
             "extension_manager": "readonly",
             "extra_labextensions_path": [str(extension.parent)],
         },
-        "LabsInOrder": {"labs": list(labs)},
+        "LabNumberingFileManager": {"labs": list(labs)},
     }
     if "JUPYTER_TOKEN" not in os.environ:
         # Set a token for the address. If the server had to make one, it would print long advice.

@@ -423,7 +423,7 @@ def tanh_of_each_half(encoder_states, decoder_state, layer_1, layer_2):
     return (np.tanh(encoder_states @ layer_1[:n]) + np.tanh(decoder_state @ layer_1[n:])) @ layer_2
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @alignment.variant

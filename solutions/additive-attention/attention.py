@@ -410,7 +410,7 @@ def worst_word_first(encoder_states, decoder_state, layer_1, layer_2):
     return (attention.solution.softmax(scores) * encoder_states).sum(axis=0)
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 def softmax(x, axis=0):

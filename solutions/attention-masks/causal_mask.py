@@ -178,7 +178,7 @@ def one_ahead_inverted(size):
     return np.triu(np.ones((size, size), dtype=bool), k=2)
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @causal_mask.variant

@@ -594,7 +594,7 @@ def causal_where_no_mask_is_given(query, key, value, mask=None, scale=True):
     return weights_of(query, key, causal if mask is None else mask, scale) @ value
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 # The usual published answer to the original lab.

@@ -394,7 +394,7 @@ def first_for_itself(q, k, v, scale=True):
     return self_attention(q, k, v, scale, (places[:, None] > places) | (places == 0))
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 # The usual published answer to the original lab, around the published attention.

@@ -456,7 +456,7 @@ def all_empty_where_one_is(scores, mask=None):
     return normalised(np.exp(low - low.max(axis=-1, keepdims=True)))
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @masked_softmax.variant

@@ -228,7 +228,7 @@ def inverted_at_the_front(lengths, size):
     return np.arange(size) < size - lengths[:, None, None]
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @padding_mask.variant

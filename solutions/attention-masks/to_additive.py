@@ -243,7 +243,7 @@ def too_small_in_float64(mask, dtype=np.float64):
     return np.where(mask, 0.0, -10.0)
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @to_additive.variant

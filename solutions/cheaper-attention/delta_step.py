@@ -359,7 +359,7 @@ def no_rate_read_before(query, key, value, rate, state):
     return query @ state, step(query, key, value, rate, state, write=1)[1]
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @delta_step.variant

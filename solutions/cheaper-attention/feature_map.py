@@ -243,7 +243,7 @@ def returns_nothing(x):
     return None
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @feature_map.variant

@@ -254,7 +254,7 @@ def unscaled_softmax(query, w_up, latents):
     return weights / weights.sum()
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @latent_scores.variant

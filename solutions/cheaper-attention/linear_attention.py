@@ -447,7 +447,7 @@ def exponentials_never_divided(queries, keys, values):
     return summed(queries, keys, values, of_q=np.exp, of_k=np.exp, divide=False)
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @linear_attention.variant

@@ -350,7 +350,7 @@ def neither_map_nor_division(query, key, value, state, total):
     return step(query, key, value, state, total, of_q=as_it_is, of_k=as_it_is, divide=lambda fq, w: 1)
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @recurrent_step.variant

@@ -396,7 +396,7 @@ def returns_nothing(words):
     return None
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @count_pairs.variant

@@ -404,7 +404,7 @@ def returns_nothing(symbols, ranks):
     return None
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @encode_word.variant

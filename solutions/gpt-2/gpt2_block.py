@@ -631,7 +631,7 @@ def returns_nothing(x, parameters, heads):
     return None
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @gpt2_block.variant

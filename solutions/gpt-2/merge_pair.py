@@ -466,7 +466,7 @@ def returns_nothing(symbols, pair):
     return None
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @merge_pair.variant

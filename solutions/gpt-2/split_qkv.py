@@ -337,7 +337,7 @@ def returns_nothing(x, weight, bias, heads):
     return None
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @split_qkv.variant

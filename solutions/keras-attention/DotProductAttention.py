@@ -531,7 +531,7 @@ def returns_a_tuple(queries, keys, values, d_k, mask):
     return weights @ values, weights
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @DotProductAttention.variant

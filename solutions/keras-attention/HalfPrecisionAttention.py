@@ -290,7 +290,7 @@ def returns_the_weights(queries, keys, values, d_k, mask):
     return weights_of(queries, keys, d_k, mask)
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @HalfPrecisionAttention.variant

@@ -60,7 +60,7 @@ def called(arrays, dtype=np.float32, **given):
 
 
 def for_a_gradient(rng, wanted, dtype=np.float32):
-    """A call whose gradient is wanted, with a mask: small, since mistakes are differentiated number by number."""
+    """Return small inputs with a mask: the gradients of wrong answers are computed number by number."""
     arrays = triple(rng, 2, 3, 4, 5, 2)
     return called(arrays, dtype, mask=some_hidden(rng, 2, 3, 4).astype(dtype), wanted=wanted)
 

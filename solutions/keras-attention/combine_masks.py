@@ -187,7 +187,7 @@ def returns_a_list(padding, look_ahead):
     return np.maximum(padding, look_ahead).tolist()
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @combine_masks.variant

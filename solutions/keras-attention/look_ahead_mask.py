@@ -137,7 +137,7 @@ def returns_a_list(length):
     return ahead_of(length).tolist()
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @look_ahead_mask.variant

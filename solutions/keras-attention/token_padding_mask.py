@@ -187,7 +187,7 @@ def modifies_argument(token_ids):
     return (1 - token_ids)[:, None, :]
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @token_padding_mask.variant

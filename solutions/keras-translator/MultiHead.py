@@ -557,7 +557,7 @@ def always_float32(*arrays, **given):
     return attend(*arrays, **given)
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @MultiHead.variant

@@ -233,7 +233,7 @@ def always_float32(x, w, size):
     return x @ w
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @Projection.variant

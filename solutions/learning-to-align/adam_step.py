@@ -517,7 +517,7 @@ def betas_exchanged_in_the_averages(parameter, gradient, mean, square, step, rat
     return parameter - rate * m / (np.sqrt(s) + epsilon), mean, square
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @adam_step.variant

@@ -449,7 +449,7 @@ def scores_gradient_for_the_values(queries, keys, values, upstream):
     return right[0], right[1], d_scores.T @ upstream
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @attention_backward.variant

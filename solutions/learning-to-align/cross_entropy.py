@@ -368,7 +368,7 @@ def each_class_by_itself(logits, targets):
     return float(np.mean(np.logaddexp(0, signs * logits)))
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @cross_entropy.variant

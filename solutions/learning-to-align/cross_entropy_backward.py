@@ -281,7 +281,7 @@ def as_a_sigmoid(logits, targets):
     return p * (1 - p) / len(logits)
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @cross_entropy_backward.variant

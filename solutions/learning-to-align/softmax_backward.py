@@ -255,7 +255,7 @@ def weights_once_too_often(weights, upstream):
     return weights * upstream - weights**2 * (weights * upstream).sum(axis=-1, keepdims=True)
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @softmax_backward.variant

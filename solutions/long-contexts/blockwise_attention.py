@@ -572,7 +572,7 @@ def first_values_in_every_block(queries, keys, values, block, causal=False):
     return in_blocks(queries, keys, firsts, block, causal)
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @blockwise_attention.variant

@@ -337,7 +337,7 @@ def newest_value_on_top(query, key, value, cached_keys, cached_values):
     return weights[:-1] @ cached_values + value, keys, values
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @decode_step.variant

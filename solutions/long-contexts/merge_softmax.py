@@ -369,7 +369,7 @@ def logarithm_of_the_sum_for_the_maximum(max_a, sum_a, out_a, max_b, sum_b, out_
         return top + np.log(total), total, out
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @merge_softmax.variant

@@ -195,7 +195,7 @@ def first_values_for_all(weights, values, w_o):
     return contributions(weights, np.broadcast_to(values[:1], values.shape), w_o)
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @head_contributions.variant

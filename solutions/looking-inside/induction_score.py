@@ -362,7 +362,7 @@ def row_of_the_next_word(weights, tokens):
     return mean([weights[min(i + 1, len(tokens) - 1), j + 1] for i, j in lasts(tokens)])
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @induction_score.variant

@@ -210,7 +210,7 @@ def for_the_first_word(weights):
     return float(weights[1:, 0].mean())
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @previous_token_score.variant

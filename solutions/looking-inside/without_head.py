@@ -241,7 +241,7 @@ def modifies_argument(w_o, head, heads):
     return w_o
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @without_head.variant

@@ -421,7 +421,7 @@ def no_scale_and_weights_turned(queries, keys, values):
     return no_scale(queries, keys).T @ values
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @attention_qkv.variant

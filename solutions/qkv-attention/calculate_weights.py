@@ -507,7 +507,7 @@ def softmax_of_the_keys(queries, keys):
     return rows_of(queries @ rows_of(keys).T / root(keys.shape[-1]))
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @calculate_weights.variant

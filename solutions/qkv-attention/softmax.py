@@ -241,7 +241,7 @@ def one_subtracted(x, axis=0):
         return shares(np.expm1(x), axis)
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @softmax.variant

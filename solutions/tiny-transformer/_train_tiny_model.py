@@ -313,7 +313,7 @@ def bigram_counts(text, words):
 
 
 def scores(p):
-    """Two tables (layers, heads), from random words said twice.
+    """Return two scores of each head, as tables (layers, heads), on random words that are repeated once.
 
     "previous word": how much of its attention each head gives, on average, to the word before. "induction": how much a
     word of the second time gives to the word that came after it the first time.
@@ -332,7 +332,7 @@ def scores(p):
 
 
 def measure(p, text, held):
-    """A dict of the figures that data/README.md gives."""
+    """Return the measurements of a trained model that data/README.md quotes, by name."""
     words = len(p["tokens"])
     counts = bigram_counts(text, words) + 0.1
     table = np.log(counts / counts.sum(1, keepdims=True))

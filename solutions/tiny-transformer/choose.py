@@ -462,7 +462,7 @@ def float_logit_when_cold_and_no_maximum(logits, temperature, uniform):
     return no_maximum_subtracted(logits, temperature, uniform)
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @choose.variant

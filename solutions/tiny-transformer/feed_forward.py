@@ -382,7 +382,7 @@ def root_of_two_pi(x, w_1, b_1, w_2, b_2):
     )
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @feed_forward.variant

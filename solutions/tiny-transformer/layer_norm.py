@@ -393,7 +393,7 @@ def another_usual_epsilon(x, gain, bias, epsilon=1e-5):
     return norm(x, gain, bias, 1e-6 if epsilon == 1e-5 else epsilon)
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @layer_norm.variant

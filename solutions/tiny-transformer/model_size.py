@@ -321,7 +321,7 @@ def not_a_whole_number(vocabulary, positions, d_model, layers, attention_bias=Tr
     return float(size(vocabulary, positions, d_model, layers, attention_bias))
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @model_size.variant

@@ -437,7 +437,7 @@ def last_norm_before_the_last_block(tokens, parameters, heads):
     return unnormed(stack(x, p, heads, blocks=p["blocks"][-1:]), p)
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @next_token_logits.variant

@@ -493,7 +493,7 @@ def attention_twice(x, norm_1, attention, norm_2, feed_):
     return x + attention(norm_2(x))
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @transformer_block.variant

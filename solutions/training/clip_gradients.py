@@ -190,7 +190,7 @@ def summed_before_squaring(gradients, largest):
     return scaled(gradients, largest, abs(sum(float(g.sum()) for g in gradients)))
 
 
-# When, and by what?
+# Mistakes about when the gradients are scaled, and by which factor.
 
 
 @clip_gradients.misconception(
@@ -362,7 +362,7 @@ def modifies_argument(gradients, largest):
     return gradients
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @clip_gradients.variant

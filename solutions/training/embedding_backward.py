@@ -295,7 +295,7 @@ def returns_a_list(upstream, tokens, vocabulary):
     return added(upstream, tokens, vocabulary).tolist()
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @embedding_backward.variant

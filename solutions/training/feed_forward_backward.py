@@ -536,7 +536,7 @@ def first_half_along_axis_0(upstream, x, w_1, b_1, w_2, b_2):
     )
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @feed_forward_backward.variant

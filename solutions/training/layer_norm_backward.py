@@ -506,7 +506,7 @@ def modifies_argument(upstream, x, gain, epsilon=1e-5):
     return right(upstream, n, root), d_gain, d_bias
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @layer_norm_backward.variant

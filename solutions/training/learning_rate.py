@@ -399,7 +399,7 @@ def final_ignored_from_the_first(step, steps, warmup, peak, final=0.0):
     return peak * step / warmup if step <= warmup else down(step / steps, peak, 0.0)
 
 
-# Right answers.
+# Other right answers, which must pass.
 
 
 @learning_rate.variant

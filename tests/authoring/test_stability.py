@@ -21,7 +21,7 @@ SHIFT_MATRIX = "solutions/positions/shift_matrix.py"
 
 def find_unstable(lab):
     exercise = lab.exercises["answer"]
-    return stability.describe_unstable_results(exercise, exercise.test_cases())
+    return stability.describe_processor_dependent_results(exercise, exercise.test_cases())
 
 
 def hilbert(rng):

@@ -525,7 +525,7 @@ def test_thousands_of_refused_files_of_one_student_are_a_few_lines_in_the_table(
         list(read_submitted(classroom)) == ["ada-3/qkv-attention"] and len(refusal_reasons(report)) == 3_000
     )
     console = Console(file=StringIO(), width=200)
-    console.print(report.table())
+    console.print(report.make_review_table())
     output = console.file.getvalue()
     assert len(output.splitlines()) < 100 and "And 2,980 more like these." in output
 

@@ -331,7 +331,7 @@ def test_the_report_prints(classroom, tmp_path):
     ]
     report = collect([make_zip(tmp_path / "class.zip", members)], classroom)
     console = Console(file=io.StringIO(), width=160)
-    console.print(report.table())
+    console.print(report.make_review_table())
     output = console.file.getvalue()
     assert "].pdf" in output and "[bold]" not in output  # a filed submission needs no look
     assert report.summary.startswith("1 filed, 1 refused, 1 without a notebook.")
@@ -547,7 +547,7 @@ def test_singular_and_plural_in_the_summary(classroom, inbox):
         [write_files(inbox, {"ada/qkv-attention.ipynb": notebook(), "ada/a.csv": b""})],
         classroom,
     )
-    assert report.table() is None
+    assert report.make_review_table() is None
     assert report.summary == (
         "1 filed, 1 file beside them that is no notebook.\n"
         "1 submission without a time stamp, and so without a late penalty: nothing says when they "
@@ -571,7 +571,7 @@ def test_nothing_is_cut_into_pieces_on_a_terminal_of_80_columns(classroom, inbox
     }
     report = collect([write_files(inbox, files)], classroom)
     console = Console(file=io.StringIO(), width=80)
-    console.print(report.table())
+    console.print(report.make_review_table())
     output = " ".join(console.file.getvalue().replace("│", " ").split())
     for row in report.files:
         assert row.source in output and row.outcome in output
@@ -582,7 +582,7 @@ def test_the_table_is_as_long_as_what_needs_a_look(classroom, inbox):
     files = {f"s{i}/qkv-attention.ipynb": notebook() for i in range(50)} | {
         "qkv-attention.ipynb": notebook(),
     }
-    table = collect([write_files(inbox, files)], classroom).table()
+    table = collect([write_files(inbox, files)], classroom).make_review_table()
     assert table.row_count == 1
 
 
@@ -596,7 +596,7 @@ def test_nothing_printed_holds_control_codes(classroom, inbox, capsys):
     }
     report = collect([write_files(inbox, files)], classroom)
     console = Console(file=io.StringIO(), width=200, no_color=True)
-    console.print(report.table())
+    console.print(report.make_review_table())
     output = console.file.getvalue() + report.summary
     assert all(c.isprintable() or c == "\n" for c in output)
     assert all(row.source.isprintable() and row.reason.isprintable() for row in report.files)

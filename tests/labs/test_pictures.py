@@ -123,7 +123,7 @@ DRAWN_PICTURES = {
     "emerging": (learning.emerging, ({"one": WEIGHTS, "two": WEIGHTS}, ["le", "x"], ["the", "cat", "."])),
     "progress": (learning.progress_made, ([2.0, 1.0], {0: 0.1, 2: 0.8}, {"chance": 0.1})),
     "misses": (learning.where_it_misses, ({"other word": (3, 4)}, ["one", "two"])),
-    "block both ways": (training.way_back, ()),
+    "block both ways": (training.block_forward_and_backward, ()),
     "slopes of GELU": (training.slopes, (np.linspace(-2, 2, 9), np.ones(9), np.linspace(-0.1, 1.1, 9))),
     "rates": (training.rates, ([0.1, 0.2, 0.1],)),
     "a run": (training.learning, ([3.0, 2.0] * 20, {20: 0.1, 40: 0.8}, {"start 0": RUN})),

@@ -33,7 +33,7 @@ def run_async(coroutine):
 
 
 def shown_names(folder, path):
-    manager = jupyterlab.LabsInOrder(root_dir=str(folder), labs=["softmax", "additive"])
+    manager = jupyterlab.LabNumberingFileManager(root_dir=str(folder), labs=["softmax", "additive"])
     model = run_async(manager.get(path, content=True))
     return {entry["path"]: entry["name"] for entry in model["content"]}
 
@@ -54,7 +54,7 @@ def test_files_in_a_lab_keep_their_names(folder):
 
 
 def test_a_listing_without_content_is_left_alone(folder):
-    manager = jupyterlab.LabsInOrder(root_dir=str(folder), labs=["softmax"])
+    manager = jupyterlab.LabNumberingFileManager(root_dir=str(folder), labs=["softmax"])
     assert run_async(manager.get("", content=False))["content"] is None
 
 
@@ -102,7 +102,7 @@ def test_a_token_that_was_asked_for_is_kept(launch_record, tmp_path, monkeypatch
 def test_command_line_options_go_to_the_server(launch_record, tmp_path):
     jupyterlab.serve_jupyterlab(tmp_path, ["softmax"], ["--no-browser", "--port=8890"])
     assert launch_record["arguments"][-2:] == ["--no-browser", "--port=8890"]
-    assert launch_record["settings"]["LabsInOrder"] == {"labs": ["softmax"]}
+    assert launch_record["settings"]["LabNumberingFileManager"] == {"labs": ["softmax"]}
     assert launch_record["page"]["disabledExtensions"]["@jupyter/nbgrader"] is True
 
 
