@@ -6,6 +6,7 @@ All are compiled into one copy of the function, where each can be switched on.
 import ast
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeGuard
@@ -24,6 +25,9 @@ CHECK_SIZES, CHECK_DTYPE = " sizes", " dtype"  # refuse arguments that NumPy wou
 # Ranks of mutations (small changes of the code). The lower the rank, the likelier the student meant
 # the changed code.
 LEAVE_OUT, LEAVE_OUT_MORE, REPLACE, EXTEND, COMBINE = range(5)
+
+# Methods that put their arguments into a list, a set or a dict.
+_CONTAINER_METHODS = {"append", "extend", "insert", "add", "update", "setdefault"}
 
 MAX_QUOTED_CHARACTERS = 40
 MAX_WORD_CHARACTERS = 30  # of a text constant that replaces another
@@ -92,6 +96,8 @@ class MutationEmbedder:
     ) -> None:
         self._function, self._add_mutation, self._has_room = function, add_mutation, has_room
         self._words, self._ranks = words, ranks
+        # Names of the containers into which the code that is being mutated is put.
+        self._containers: list[str] = []
         nodes = list(ast.walk(function))
         self._parameters = _parameter_names(function)
         self._names = _list_variables(function, nodes)
@@ -156,7 +162,12 @@ class MutationEmbedder:
             if isinstance(node, ast.Call) and name == "func":
                 fields[name] = self._mutate_receiver(value)
             elif isinstance(node, ast.Call) and name == "args":
-                fields[name] = _wrap_arguments_in_checks(node, [self._mutate_node(item) for item in value])
+                with self._note_container(_find_receiving_container(node)):
+                    args = [self._mutate_node(item) for item in value]
+                fields[name] = _wrap_arguments_in_checks(node, args)
+            elif isinstance(node, (ast.Assign, ast.AugAssign)) and name == "value":
+                with self._note_container(_find_receiving_container(node)):
+                    fields[name] = self._mutate_node(value)
             elif isinstance(value, list) and value and isinstance(value[0], ast.stmt):
                 fields[name] = self._mutate_body(value)
             elif isinstance(value, list):
@@ -164,6 +175,16 @@ class MutationEmbedder:
             elif isinstance(value, ast.AST):
                 fields[name] = self._mutate_node(value)
         return fields
+
+    @contextmanager
+    def _note_container(self, name: str | None) -> Iterator[None]:
+        """Note in the `with` block that the mutated code is put into the container of this name."""
+        if name is None:
+            yield
+            return
+        self._containers.append(name)
+        yield
+        self._containers.pop()
 
     # The methods below add mutations to expressions.
 
@@ -192,6 +213,8 @@ class MutationEmbedder:
             new_code = ast.unparse(alternative)
             if new_code in codes or not self._has_room():
                 continue
+            if _holds_whole(alternative, self._containers):
+                continue
             codes.add(new_code)
             key = (code, new_code)
             if "another function" in description:
@@ -210,7 +233,7 @@ class MutationEmbedder:
 
         A called function stays as it is: `_vary_call` replaces it together with its call.
         """
-        if isinstance(node, ast.Attribute):
+        if isinstance(node, ast.Attribute) and node.attr not in _CONTAINER_METHODS:
             return _copy_node(node, value=self._mutate_node(node.value))
         return node
 
@@ -373,6 +396,32 @@ def _operands_or_arguments(node: ast.expr) -> Sequence[ast.expr]:
 
 
 # The functions below build the nodes of Python's syntax tree.
+
+
+def _find_receiving_container(node: ast.AST) -> str | None:
+    """Return the name of the variable that a call or an assignment puts a value into, if any."""
+    target: ast.AST | None = None
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _CONTAINER_METHODS:
+            target = node.func.value
+    elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+        target = node.targets[0]
+    elif isinstance(node, ast.AugAssign):
+        target = node.target
+    while isinstance(target, (ast.Subscript, ast.Attribute)):
+        target = target.value
+    return target.id if isinstance(target, ast.Name) else None
+
+
+def _holds_whole(node: ast.AST, names: Sequence[str]) -> bool:
+    """Return True if an expression uses one of these variables whole, not only a part of it."""
+    if isinstance(node, ast.Name):
+        return node.id in names
+    if isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.value, ast.Name):
+        parts = list(ast.iter_child_nodes(node))
+        parts.remove(node.value)
+        return any(_holds_whole(part, names) for part in parts)
+    return any(_holds_whole(part, names) for part in ast.iter_child_nodes(node))
 
 
 def _copy_node(node: Any, **fields: Any) -> Any:

@@ -15,7 +15,9 @@ A mutation that is right by accident is no advice. These rules decide what is of
    a size or an index have none (`_EXTRA_STEPS`).
 4. No mutation may use what NumPy accepts by tolerance: any negative size in `reshape`, or a number
    whose dtype is taken (`refuse_negative_sizes`, `refuse_array_as_dtype`).
-5. If the function raises an error that is explained by itself, such as a misspelt name, no mutation
+5. No mutation may put a container into itself or double it: NumPy makes an array of such a list
+   until the memory is used up (`_CONTAINER_METHODS` in mutations.py).
+6. If the function raises an error that is explained by itself, such as a misspelt name, no mutation
    is searched (`FULLY_EXPLAINED_ERRORS`): most would only avoid the line.
 """
 
@@ -31,6 +33,7 @@ from typing import Any
 import numpy as np
 
 from autograder.core.cpu_time import Stopwatch
+from autograder.core.memory_limit import limit_added_memory
 from autograder.core.text_format import truncate
 from autograder.diagnosis.argument_probe import count_input_numbers, is_repeatable
 from autograder.diagnosis.mutations import (
@@ -57,6 +60,7 @@ from autograder.values.value_types import copy_inputs
 
 MAX_MUTATIONS = 2_000  # in one copy of the code
 MAX_SEARCH_SECONDS = 0.15  # of CPU time for one copy of the code; a small function needs a fifth
+MAX_SEARCH_MEGABYTES = 1_000  # of memory that a call of the changed code may add
 MAX_LOOP_ITERATIONS = 20_000  # of all loops in one call; a mutation with more is given up
 MAX_PAIRED_IMPROVEMENTS = 3  # mutations that improve the result and are tried with a second one
 MAX_PARTIAL_REPAIRS = 9  # mutations that are tried as a repair of most cases
@@ -84,7 +88,12 @@ def find_repair(
     failing = _sort_comparable_cases([test_case for test_case in failing if is_repeatable(test_case)])
     if not failing or rules.call != "function" or rules.returns != "array":
         return ""
-    with np.errstate(all="ignore"), warnings.catch_warnings(), OutputCapture(NULL_OUTPUT):
+    with (
+        limit_added_memory(MAX_SEARCH_MEGABYTES),
+        np.errstate(all="ignore"),
+        warnings.catch_warnings(),
+        OutputCapture(NULL_OUTPUT),
+    ):
         warnings.simplefilter("ignore")
         likely = _SwitchableMutations.compile(function, (LEAVE_OUT, LEAVE_OUT_MORE, REPLACE))
         if likely is None:

@@ -23,13 +23,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from itertools import islice
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import IO, Any, TypeVar
 
 import psutil
 
 from autograder.core.cpu_time import Stopwatch
+from autograder.core.memory_limit import limit_added_memory
 
 DEFAULT_CPU_SECONDS, DEFAULT_MEGABYTES = 60.0, 1_500
 POLL_SECONDS = 0.05  # between two measurements of a worker
@@ -100,7 +100,7 @@ def time_limited_stage(name: str, seconds: float) -> Iterator[None]:
         return
     _send(_to_parent, _STAGE_START + json.dumps([name, seconds]).encode())
     try:
-        with _limit_address_space():
+        with limit_added_memory(_STAGE_MEGABYTES):
             yield
     except BaseException as error:
         # Note in the error in which stage of the work it was raised. If nothing catches the error,
@@ -109,27 +109,6 @@ def time_limited_stage(name: str, seconds: float) -> Iterator[None]:
         raise
     finally:
         _send(_to_parent, _STAGE_END)
-
-
-@contextmanager
-def _limit_address_space() -> Iterator[None]:
-    """Limit the address space in the `with` block, so that using too much raises MemoryError."""
-    try:
-        import resource
-
-        current = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-        limit = current + _STAGE_MEGABYTES * 1_000_000
-        if hard != resource.RLIM_INFINITY:
-            limit = min(limit, hard)
-        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
-    except (ImportError, OSError, ValueError):  # on other systems only the parent limits memory
-        yield
-        return
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def _serve_calls(parent_pid: int) -> None:

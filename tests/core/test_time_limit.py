@@ -1,10 +1,11 @@
 """The time limit of a check leaves the notebook's own signal handlers as they were."""
 
 import signal
+from types import SimpleNamespace
 
 import pytest
 
-from autograder.core.time_limit import TimeLimitExceeded, limit_call_time
+from autograder.core.time_limit import CallTimeLimit, TimeLimitExceeded, limit_call_time
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="Windows has no such signal")
 
@@ -43,3 +44,11 @@ def test_an_earlier_signal_handler_is_restored(notebook_handler, code):
     except (ValueError, TimeLimitExceeded):
         pass
     assert signal.getsignal(signal.SIGALRM) is notebook_handler
+
+
+def test_code_between_two_lines_has_no_line_to_name():
+    """Python gives no line number for some instructions."""
+    limit = CallTimeLimit(1.0, __file__)
+    frame = SimpleNamespace(f_code=end_well.__code__, f_lineno=None, f_globals={}, f_back=None)
+    limit._count_running_line(frame)
+    assert limit._describe_hottest_line() == ""

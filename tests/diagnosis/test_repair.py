@@ -243,6 +243,48 @@ def test_a_slow_answer_is_searched_within_the_time_limit():
     assert time.process_time() - start < 8 * MAX_SEARCH_SECONDS
 
 
+def collects_its_rows(answer):
+    return f"def rows(x):\n    collected = []\n    for row in x:\n        {answer}\n    return np.array(collected)\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "collected.append(row)",
+        "collected.append(np.exp(row) * len(collected))",
+        "collected.extend([row, collected[-1] if collected else row])",
+        "collected += [row]",
+        "collected = collected + [row]; collected[-1] = row",
+    ],
+)
+def test_no_mutation_puts_a_list_into_itself(line):
+    """NumPy's array of a list that holds itself twice takes all memory there is."""
+    code = repair._SwitchableMutations.compile(define_in_cell(collects_its_rows(line)), range(5))
+    assert len(code.mutations) > 5
+    x = np.ones((3, 4))
+    for number in code.rank_mutations():
+        code.activate(number)
+        collected = []
+
+        def note(value, collected=collected):
+            collected.append(value)
+            return np.zeros(1)
+
+        code._namespace["np"] = type("np", (), {"array": staticmethod(note), "exp": np.exp})
+        code.run(lambda: code.function(x))
+        for rows in collected:
+            assert not isinstance(rows, list) or all(row is not rows for row in rows), code.mutations[number]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the address space")
+def test_a_search_gives_up_changed_code_that_takes_too_much_memory(monkeypatch):
+    right = RIGHT.replace("    return out", "    return out + np.empty(20_000_000)[:0].sum()")
+    wrong = right.replace("+=", "-=")
+    assert "with another operator in place of `-=`" in describe_repair(wrong, right)
+    monkeypatch.setattr(repair, "MAX_SEARCH_MEGABYTES", 100)
+    assert describe_repair(wrong, right) == ""
+
+
 # In a check.
 
 
