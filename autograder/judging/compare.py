@@ -27,6 +27,7 @@ from autograder.values.case_records import (
 )
 from autograder.values.common_mistakes import NOT_WRITTEN_MESSAGE, Difference
 from autograder.values.deferred_calls import describe_query
+from autograder.values.tolerance import effective_tolerance
 from autograder.values.wording import ResultWording, add_article, format_megabytes, format_ordinal
 
 MAX_COMPARISON_SECONDS = 5.0  # of CPU time in which a course's own function compares one case
@@ -125,12 +126,29 @@ def compare_outcome(
     The memory limit in `inputs` is checked only if the result is right.
     """
     inputs = inputs or Inputs()
+    rules = _fit_tolerance_to_inputs(expected, rules, inputs)
     difference, memory = _compare_all_but_memory(expected, outcome, rules, inputs), inputs.memory
     if difference is None and memory is not None and outcome.peak_bytes > memory:
         peak, limit = format_megabytes(outcome.peak_bytes), format_megabytes(memory)
         text = f"Your result is right, but your function uses {peak} of memory at once"
         return Difference("memory", f"{text}; {limit} are allowed.", "too-much-memory")
     return difference
+
+
+def _fit_tolerance_to_inputs(expected: Value, rules: ComparisonRules, inputs: Inputs) -> ComparisonRules:
+    """Return rules with a wider tolerance if numbers are computed from arrays of low precision.
+
+    An array's dtype says how exact it can be. A Python number has no such dtype, so the dtypes of
+    the arguments decide: two right ways to add up float32 numbers differ by more than 1e-7.
+    """
+    parts = expected if isinstance(expected, (tuple, list)) else (expected,)
+    if not any(isinstance(part, (float, complex)) for part in parts):
+        return rules
+    arguments = (*inputs.args, *inputs.kwargs.values())
+    arrays = [value for value in arguments if isinstance(value, np.ndarray) and value.dtype.char in "ef"]
+    if not arrays:
+        return rules
+    return replace(rules, tolerance=effective_tolerance(rules.tolerance, *arrays))
 
 
 def _compare_all_but_memory(

@@ -138,6 +138,22 @@ def attended(q, k, v, mask=None, scale=None):
     return together(softmax(np.where(causal(q.shape[2]) if mask is None else mask, scores, -np.inf)) @ v)
 
 
+# Parameters of a block in the order of the docstring, and in that of the cases: equal shapes change places, so that an
+# answer that takes the dict's values in their order is wrong.
+NAMES = (
+    *(
+        "ln_1.weight",
+        "ln_1.bias",
+        "attn.c_attn.weight",
+        "attn.c_attn.bias",
+        "attn.c_proj.weight",
+        "attn.c_proj.bias",
+    ),
+    *("ln_2.weight", "ln_2.bias", "mlp.c_fc.weight", "mlp.c_fc.bias", "mlp.c_proj.weight", "mlp.c_proj.bias"),
+)
+CASE_ORDER = (NAMES[6], NAMES[11], *NAMES[2:6], *NAMES[:2], *NAMES[8:11], NAMES[7])
+
+
 def block_parameters(rng, d):
     """Random parameters of a block under the checkpoint's names.
 
@@ -151,7 +167,7 @@ def block_parameters(rng, d):
     def vector(length, around=0.0):
         return around + 0.3 * rng.normal(size=length)
 
-    return {
+    parameters = {
         "ln_1.weight": vector(d, 1.0),
         "ln_1.bias": vector(d),
         "attn.c_attn.weight": table(d, 3 * d, 1.3),
@@ -165,3 +181,4 @@ def block_parameters(rng, d):
         "mlp.c_proj.weight": table(4 * d, d),
         "mlp.c_proj.bias": vector(d),
     }
+    return {name: parameters[name] for name in CASE_ORDER}

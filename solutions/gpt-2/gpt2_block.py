@@ -7,6 +7,7 @@ import numpy as np
 from autograder.authoring import Exercise, inputs, sizes
 
 from ._shared import (
+    NAMES,
     attended,
     block_parameters,
     causal,
@@ -132,6 +133,14 @@ def sample_norm(x, gain, bias):
 def layer_norm_with_sample_deviation(x, parameters, heads):
     x = x + attention(parameters, heads)(sample_norm(x, parameters["ln_1.weight"], parameters["ln_1.bias"]))
     return x + network(parameters)(sample_norm(x, parameters["ln_2.weight"], parameters["ln_2.bias"]))
+
+
+@gpt2_block.misconception(
+    means="You took the values of `parameters` in their order; a dict need not have the order of the docstring.",
+    nudge='Read each array by its name. What does `parameters["ln_1.weight"]` give you?',
+)
+def values_in_their_order(x, parameters, heads):
+    return block(x, dict(zip(NAMES, parameters.values())), heads)
 
 
 @gpt2_block.misconception(

@@ -1,5 +1,7 @@
 """The exercise `merge_pair`: join every occurrence of a pair, from left to right."""
 
+import re
+
 from attention_labs.comparers import same_symbols
 from autograder.authoring import Exercise, inputs
 
@@ -13,6 +15,7 @@ KINDS = {
     "five letters": ("abcde", ("b", "d")),
     "longer symbols": (("a", "b", "ab", "ba", "bab"), ("ba", "b")),
     "a pair that is not there": ("abc", ("x", "a")),
+    "a dot and a bracket": ("a.(", (".", "(")),
 }
 
 
@@ -77,6 +80,11 @@ def same_text(rng):
     return inputs(("t", "he", "th", "e"), ("th", "e"))
 
 
+@merge_pair.case("dots, which a regular expression reads otherwise")
+def dots(rng):
+    return inputs(("a", ".", ".", "b", "."), (".", "."))
+
+
 @merge_pair.case("joining makes the pair once more")
 def once_more(rng):
     return inputs(("a", "b", "b", "b"), ("a", "b"))
@@ -107,6 +115,15 @@ def joined(symbols, pair, once=False, join=lambda a, b: a + b, fits=None, step=2
             found.append(symbols[place])
             place += 1
     return tuple(found)
+
+
+@merge_pair.misconception(
+    means="A regular expression reads symbols such as `.` and `(` as patterns; here every symbol stands for itself.",
+    nudge="What does `re.escape` do? Do you need a regular expression at all?",
+)
+def pattern_not_escaped(symbols, pair):
+    pattern = r"(?<!\S)" + " ".join(pair) + r"(?!\S)"
+    return tuple(re.sub(pattern, lambda match: "".join(pair), " ".join(symbols)).split(" "))
 
 
 @merge_pair.misconception(

@@ -100,13 +100,19 @@ def gains(rng, size):
     return 1 + 0.3 * rng.normal(size=size)
 
 
+# Parameters of a block in the order of the docstring, and in that of the cases: equal shapes change places, so that an
+# answer that takes the dict's values in their order is wrong.
+NAMES = ("gain_1", "bias_1", "w_q", "w_k", "w_v", "w_o", "gain_2", "bias_2", "w_1", "b_1", "w_2", "b_2")
+CASE_ORDER = ("gain_2", "bias_2", "w_o", "w_v", "w_k", "w_q", "gain_1", "bias_1", "w_1", "b_1", "w_2", "b_2")
+
+
 def block_parameters(rng, d, hidden):
     """Parameters under which both branches are about as large as what passes by them."""
 
     def table(rows, columns):
         return rng.normal(size=(rows, columns)) / math.sqrt(rows)
 
-    return {
+    parameters = {
         "gain_1": gains(rng, d),
         "bias_1": 0.3 * rng.normal(size=d),
         "w_q": table(d, d),
@@ -120,6 +126,7 @@ def block_parameters(rng, d, hidden):
         "w_2": table(hidden, d),
         "b_2": 0.3 * rng.normal(size=d),
     }
+    return {name: parameters[name] for name in CASE_ORDER}
 
 
 def model_parameters(rng, vocabulary, positions, d, hidden, layers):

@@ -6,7 +6,7 @@ import numpy as np
 
 from autograder.authoring import Exercise, inputs, sizes
 
-from ._shared import attend, block, block_parameters, causal, feed, gelu_exact, norm, parts, relu
+from ._shared import NAMES, attend, block, block_parameters, causal, feed, gelu_exact, norm, parts, relu
 from .feed_forward import feed_forward
 from .layer_norm import layer_norm
 
@@ -82,6 +82,17 @@ def mistake(means, nudge):
         return wrong
 
     return register
+
+
+# Parameters.
+
+
+@transformer_block.misconception(
+    means="You took the values of `parameters` in their order; a dict need not have the order of the docstring.",
+    nudge='Read each array by its name. What does `parameters["w_q"]` give you?',
+)
+def values_in_their_order(x, parameters, heads, mask):
+    return block(x, dict(zip(NAMES, parameters.values())), heads, mask)
 
 
 # Residuals.

@@ -465,6 +465,21 @@ def test_errors_about_broadcasting_are_the_same_for_the_same_sizes_only(first, s
     assert same_outcome(*answers, ComparisonRules()) == is_same
 
 
+@pytest.mark.parametrize(
+    ("dtype", "error", "is_right"),
+    [("float32", 3e-7, True), ("float32", 1e-3, False), ("float64", 3e-7, False)],
+)
+@pytest.mark.parametrize("shape", ["a number", "a tuple"])
+def test_a_number_computed_from_float32_is_as_exact_as_a_float32_array(dtype, error, is_right, shape):
+    expected, value = 1.5, 1.5 + error
+    if shape == "a tuple":
+        expected, value = (expected, 2), (value, 2)
+    inputs = Inputs((np.ones(3, dtype),))
+    outcome = CallOutcome(value, type(value).__name__)
+    difference = compare_outcome(expected, outcome, ComparisonRules(), inputs)
+    assert (difference is None) == is_right
+
+
 def test_a_predicted_float_is_no_int_that_differs_by_less_than_the_tolerance():
     """Else a count that float32 rounded would be named as right, but of the wrong type."""
     exact, rounded = CallOutcome(117_097_123.0, "float"), CallOutcome(117_097_120, "int")
