@@ -131,7 +131,7 @@ def submit(classroom):
     ],
 )
 def test_collect_passes_its_options_on(monkeypatch, tmp_path, options, timezone, file_times, replaces):
-    report = SimpleNamespace(table=lambda: None, summary="Nothing.", exit_code=0)
+    report = SimpleNamespace(make_review_table=lambda: None, summary="Nothing.", exit_code=0)
     collect = Recorder(report)
     monkeypatch.setattr(intake, "collect", collect)
     ran = run("collect", tmp_path, "--classroom", tmp_path, *options)
