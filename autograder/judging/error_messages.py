@@ -16,6 +16,7 @@ from autograder.core.text_format import join_words
 from autograder.judging.numpy_equivalents import (
     KEYWORD_EQUIVALENTS,
     describe_equivalent,
+    describe_keras_equivalent,
     explain_missing_library,
     find_numpy_equivalent,
 )
@@ -385,6 +386,8 @@ def _explain_attribute(outcome: CallOutcome) -> str:
         text = f"`{owner}` has nothing called `{name}`."
         if owner == "numpy":
             text = f"NumPy has no function `np.{name}`."
+        if owner.partition(".")[0] in ("keras", "tensorflow", "jax"):
+            return f"{text} {describe_keras_equivalent(name)}".strip()
         return f"{text} {describe_equivalent(name)}".strip()
     if owner == "dict":
         return f'The entries of a dict are read with square brackets and quotes: `["{name}"]` in place of `.{name}`.'
@@ -400,6 +403,8 @@ def _explain_attribute(outcome: CallOutcome) -> str:
     if name == "append":
         return "An array has no `append`: its size is fixed. `np.concatenate([x, y])` makes a longer array."
     owner_words = _name_type(owner)
+    if owner_words == "a tensor":
+        return f"A tensor has no `.{name}`. {describe_keras_equivalent(name)}".strip()
     if not find_numpy_equivalent(name) and owner == "numpy.ndarray":
         similar = get_close_matches(name, dir(np.ndarray), n=1, cutoff=0.84)
         if similar:

@@ -3,6 +3,8 @@
 Students know PyTorch from other courses, and AI assistants mix the two libraries up.
 """
 
+import re
+
 # Names by which notebooks usually import other libraries: "F" stands for PyTorch, for example.
 _LIBRARIES = {
     "torch": "PyTorch",
@@ -193,6 +195,36 @@ _EQUIVALENTS = {
 }
 
 
+# How to write in Keras what NumPy writes as a method or an operator of an array.
+_KERAS_FORMS = {
+    "x @ y": "ops.matmul(x, y)",
+    "x.reshape(...)": "ops.reshape(x, shape)",
+    "x.reshape(y.shape)": "ops.reshape(x, ops.shape(y))",
+    "x.transpose(0, 2, 1)": "ops.transpose(x, (0, 2, 1))",
+    "x.T": "ops.transpose(x)",
+    "x.astype(dtype)": "ops.cast(x, dtype)",
+    "x.astype(float)": 'ops.cast(x, "float32")',
+    "x.astype(int)": 'ops.cast(x, "int32")',
+    "x.astype(bool)": 'ops.cast(x, "bool")',
+    "x.max(axis)": "ops.max(x, axis)",
+    "x.min(axis)": "ops.min(x, axis)",
+    "x.sum(axis)": "ops.sum(x, axis)",
+    "x.mean(axis)": "ops.mean(x, axis)",
+    "x.ndim": "len(x.shape)",
+    "x.copy()": "ops.copy(x)",
+    "np.eye(classes)[targets]": "ops.one_hot(targets, classes)",
+    "np.concatenate([x, y], axis=0)": "ops.concatenate([x, y], axis=0)",
+    "np.asarray(...)": "ops.convert_to_tensor(...)",
+    "np.array(...)": "ops.convert_to_tensor(...)",
+    "np.argsort(x)": "ops.argsort(x)",
+}
+# Functions of which `keras.ops` has one of NumPy's name with NumPy's arguments.
+KERAS_FUNCTIONS = (
+    "exp sqrt log tanh abs sin cos sign square maximum minimum where expand_dims broadcast_to repeat split "
+    "flip roll stack take take_along_axis triu tril argmax isinf isnan clip outer einsum prod all any"
+).split()
+
+
 def explain_missing_library(name: str) -> str:
     """Tell the student for which library a name such as `tf` stands; "" if for none.
 
@@ -239,3 +271,19 @@ def describe_equivalent(name: str) -> str:
     if equivalent.endswith("."):
         return equivalent
     return f"In NumPy: `{equivalent}`."
+
+
+def describe_keras_equivalent(name: str) -> str:
+    """Return a sentence on how to write a function or method of another library in Keras, or "".
+
+    >>> describe_keras_equivalent("masked_fill"), describe_keras_equivalent("view")
+    ('In Keras: `ops.where(mask, value, x)`.', 'In Keras: `ops.reshape(x, shape)`.')
+    """
+    if name == "softmax":
+        return "In Keras: `ops.softmax(x, axis)`."
+    code = find_numpy_equivalent(name)
+    keras_code = _KERAS_FORMS.get(code, "")
+    function = re.match(r"np\.(\w+)", code)
+    if function and not keras_code and function[1] in KERAS_FUNCTIONS:
+        keras_code = f"ops.{code.removeprefix('np.')}"
+    return f"In Keras: `{keras_code}`." if keras_code else ""

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Iterable
 from pathlib import Path
 
+from autograder.core.errors import AutograderError
 from autograder.core.files import write_file
 from autograder.reports.platform_csv import escape_formula
 
@@ -20,8 +21,16 @@ def assign_pseudonyms(students: Iterable[str], classroom_folder: Path) -> dict[s
     path = classroom_folder / "pseudonyms.csv"
     try:
         rows = list(csv.reader(io.StringIO(path.read_text("utf-8"))))[1:]
-    except OSError:
+    except FileNotFoundError:
         rows = []
+    except (OSError, UnicodeDecodeError) as error:
+        # Without the list, all students would get new pseudonyms, and it would be overwritten.
+        reason = "it is not a text in UTF-8"
+        if isinstance(error, OSError):
+            reason = error.strerror
+        raise AutograderError(
+            f"{path} cannot be read: {reason}. Restore it, or delete it to give everybody a new pseudonym."
+        ) from None
     pseudonym_by_student_id = {row[1]: row[0] for row in rows if len(row) == 2}
     all_students = sorted(set(students))
     new_cells = []

@@ -177,3 +177,26 @@ def test_every_family_has_a_text_and_every_equivalent_is_a_sentence_or_code():
 def test_two_errors_of_one_family_may_have_two_causes(first, second, same):
     answers = CallOutcome(error=first), CallOutcome(error=second or first)
     assert same_outcome(*answers, ComparisonRules()) is same
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (
+            "'tensorflow.python.framework.ops.EagerTensor' object has no attribute 'masked_fill'",
+            "A tensor has no `.masked_fill`. In Keras: `ops.where(mask, value, x)`.",
+        ),
+        (
+            "'ArrayImpl' object has no attribute 'view'",
+            "A tensor has no `.view`. In Keras: `ops.reshape(x, shape)`.",
+        ),
+        (
+            "module 'keras.backend' has no attribute 'cast'",
+            "`keras.backend` has nothing called `cast`. In Keras: `ops.cast(x, dtype)`.",
+        ),
+        ("'Tensor' object has no attribute 'gain'", "A tensor has no `.gain`."),
+    ],
+)
+def test_names_of_other_libraries_are_translated_into_keras_for_tensors(error, words):
+    outcome = CallOutcome(error=f"AttributeError: {error}")
+    assert explain_error("attribute-that-is-not-there", outcome) == words

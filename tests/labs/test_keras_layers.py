@@ -3,6 +3,7 @@
 `make test-keras` runs it on the backend in KERAS_BACKEND; without Keras it is skipped.
 """
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from attention_labs import keras_start
 from autograder.authoring.lab import read_lab
 from autograder.core.course import read_course
+from autograder.judging import numpy_equivalents
 
 WHY_NOT = keras_start.explain_unavailability()
 pytestmark = [
@@ -138,3 +140,10 @@ def test_parameter_count_is_that_of_keras(keras, our_layers, heads, kv_heads, bi
         layer = keras.layers.GroupQueryAttention(768 // heads, heads, kv_heads, use_bias=bias)
     layer.build(shape, shape, shape)
     assert layer.count_params() == our_layers.parameter_count(768, heads, kv_heads, bias)
+
+
+def test_keras_has_every_function_that_messages_translate_into(keras):
+    named = list(numpy_equivalents.KERAS_FUNCTIONS)
+    for code in numpy_equivalents._KERAS_FORMS.values():
+        named += re.findall(r"\bops\.(\w+)", code)
+    assert [name for name in named if not hasattr(keras.ops, name)] == []

@@ -167,6 +167,15 @@ def test_pseudonyms_stay_when_the_class_grows(tmp_path):
     assert (tmp_path / "pseudonyms.csv").stat().st_mode & 0o077 == 0
 
 
+def test_a_list_of_pseudonyms_that_cannot_be_read_is_kept(tmp_path):
+    path = tmp_path / "pseudonyms.csv"
+    content = "pseudonym,student_id\nstudent-007,jos\u00e9\n".encode("cp1252")
+    path.write_bytes(content)
+    with pytest.raises(AutograderError, match="is not a text in UTF-8. Restore it, or delete it"):
+        assign_pseudonyms(["ada"], tmp_path)
+    assert path.read_bytes() == content
+
+
 def test_another_classroom_has_different_pseudonyms(tmp_path):
     first, second = (assign_pseudonyms(map(str, range(20)), tmp_path / name) for name in "ab")
     assert first != second
