@@ -27,7 +27,7 @@ def assign_pseudonyms(students: Iterable[str], classroom_folder: Path) -> dict[s
         # Without the list, all students would get new pseudonyms, and it would be overwritten.
         reason = "it is not a text in UTF-8"
         if isinstance(error, OSError):
-            reason = error.strerror
+            reason = error.strerror or str(error)
         raise AutograderError(
             f"{path} cannot be read: {reason}. Restore it, or delete it to give everybody a new pseudonym."
         ) from None

@@ -171,7 +171,7 @@ def test_a_list_of_pseudonyms_that_cannot_be_read_is_kept(tmp_path):
     path = tmp_path / "pseudonyms.csv"
     content = "pseudonym,student_id\nstudent-007,jos\u00e9\n".encode("cp1252")
     path.write_bytes(content)
-    with pytest.raises(AutograderError, match="is not a text in UTF-8. Restore it, or delete it"):
+    with pytest.raises(AutograderError, match=r"is not a text in UTF-8. Restore it, or delete it"):
         assign_pseudonyms(["ada"], tmp_path)
     assert path.read_bytes() == content
 
