@@ -54,7 +54,7 @@ _ENTRIES: dict[str, type] = {
 }
 
 
-_SCHEME = re.compile(r"=== BEGIN MARK SCHEME ===(.*?)=== END MARK SCHEME ===", re.DOTALL)
+MARK_SCHEME = re.compile(r"=== BEGIN MARK SCHEME ===(.*?)=== END MARK SCHEME ===", re.DOTALL)
 
 
 class LabError(AutograderError):
@@ -154,7 +154,7 @@ class Lab:
         schemes = {}
         scheme = ""
         for cell in self.cells:
-            match = _SCHEME.search(cell.source)
+            match = MARK_SCHEME.search(cell.source)
             if match:
                 scheme = match[1].strip()
             name = get_grade_id(cell)

@@ -2,21 +2,31 @@
 
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 from urllib.parse import unquote
 
 from nbformat import NotebookNode
 
-from autograder.authoring.lab import Lab
+from autograder.authoring.exercise import POINTS_TOLERANCE
+from autograder.authoring.lab import MARK_SCHEME, Lab
 from autograder.authoring.python_names import find_external_names
 from autograder.core.import_guard import allowed_packages, find_imports
-from autograder.core.notebook_cells import SOLUTION_BEGIN, SOLUTION_END, get_grade_id
-from autograder.core.text_format import join_words
+from autograder.core.notebook_cells import (
+    SOLUTION_BEGIN,
+    SOLUTION_END,
+    get_grade_id,
+    get_nbgrader_metadata,
+)
+from autograder.core.text_format import format_count, join_words
 
 # Target of a link or a picture in Markdown, such as [text](target "title"), or in HTML.
 _LINK = re.compile(r"""\]\(<?([^)\s>]+)[^)]*\)|<(?:img|a)\b[^>]*?\b(?:src|href)=["']([^"']+)["']""")
 _CODE_IN_MARKDOWN = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 _ATTACHMENT = "attachment:"
+# Heading with the points of a question, such as "## In your own words (2 points, manually graded)".
+_POINTS_HEADING = re.compile(r"^#+ .*\([\d.]+ points?[,)].*", re.M)
+_SCHEME_POINTS = re.compile(r"[-*] \**([\d.]+) points?\b(?! for each)")
 
 
 def find_notebook_weaknesses(lab: Lab) -> Iterator[str]:
@@ -24,6 +34,8 @@ def find_notebook_weaknesses(lab: Lab) -> Iterator[str]:
     yield from _find_missing_solution_marks(lab)
     yield from _find_forbidden_imports(lab)
     yield from _find_missing_attachments(lab)
+    yield from _find_open_model_answers(lab)
+    yield from _find_schemes_that_do_not_add_up(lab)
 
 
 def _find_missing_solution_marks(lab: Lab) -> Iterator[str]:
@@ -64,6 +76,60 @@ def _find_missing_attachments(lab: Lab) -> Iterator[str]:
             yield (
                 f"{lab.name}: the cell {cell.id!r} shows the picture {name!r}, and has no "
                 "attachment of this name. Drag the picture into the cell in JupyterLab."
+            )
+
+
+def _find_open_model_answers(lab: Lab) -> Iterator[str]:
+    """Yield a sentence for each manually graded question without an answer cell right below it.
+
+    nbgrader cuts out only what a solution cell holds: in any other cell, students would get the
+    author's answer.
+    """
+    for question, answer in zip_longest(lab.cells, lab.cells[1:]):
+        if not _asks_for_manual_answer(question, lab):
+            continue
+        metadata = get_nbgrader_metadata(answer or {})
+        if metadata.get("grade") and metadata.get("solution"):
+            continue
+        place = "no cell is below"
+        if answer:
+            place = f"the cell {answer.id!r} is below"
+        yield (
+            f"{lab.name}: {place} the manually graded question {question.id!r}, where its answer is to be "
+            "a manually graded solution cell; of any other cell, students get what you wrote in it. In "
+            "JupyterLab's panel nbgrader → Create assignment, set the answer's cell to “Manually "
+            'graded answer” (its `nbgrader` metadata then has "grade": true and "solution": true).'
+        )
+
+
+def _asks_for_manual_answer(cell: NotebookNode, lab: Lab) -> bool:
+    """Return True if a cell is the question of an answer in another cell, which a person marks.
+
+    It holds a marking scheme, or is locked and has a heading with points that names no exercise.
+    """
+    metadata = get_nbgrader_metadata(cell)
+    if metadata.get("solution") or metadata.get("task"):
+        return False  # the answer itself, or a task, whose answer may be anywhere
+    if MARK_SCHEME.search(cell.source):
+        return True
+    if cell.cell_type != "markdown" or not metadata.get("locked"):
+        return False
+    headings = _POINTS_HEADING.findall(cell.source)
+    return any(lab.exercises.keys().isdisjoint(re.findall(r"`(\w+)`", text)) for text in headings)
+
+
+def _find_schemes_that_do_not_add_up(lab: Lab) -> Iterator[str]:
+    """Yield a sentence for each list of points in a marking scheme with another sum than the question's."""
+    for name, scheme in lab.mark_schemes().items():
+        # A line that begins with spaces goes on with the item before it.
+        items = [line for line in scheme.splitlines() if line.strip() and not line.startswith(" ")]
+        matches = [_SCHEME_POINTS.match(item) for item in items]
+        points = sum(float(match[1]) for match in matches if match)
+        if all(matches) and abs(points - lab.manual_questions[name]) > POINTS_TOLERANCE:
+            yield (
+                f"{lab.name}: the marking scheme of {name!r} gives {format_count(points, 'point')} "
+                f"together, and the cell's `nbgrader` metadata says "
+                f"{format_count(lab.manual_questions[name], 'point')}. Correct one of them."
             )
 
 

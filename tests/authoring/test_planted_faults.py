@@ -239,6 +239,60 @@ def test_a_missing_attachment_is_refused_and_a_broken_link_is_warned_of(course_f
         assert sentence in found
 
 
+def forget_metadata(cell_id):
+    """Return a change of a notebook that takes a cell's nbgrader metadata out."""
+
+    def change(cells):
+        (cell,) = (cell for cell in cells if cell.id == cell_id)
+        del cell.metadata["nbgrader"]
+
+    return change
+
+
+@pytest.mark.parametrize("scheme", [True, False])
+def test_a_model_answer_that_students_would_get_is_refused(course_folder, scheme):
+    if not scheme:  # then the question is known by the points in its heading
+        plant(course_folder, "notebook", "=== BEGIN MARK SCHEME", "=== MARKS")
+    answer = "explain-mean-of-first-steps"
+    change_notebook(course_folder, forget_metadata(answer))
+    assert find_problems(course_folder).startswith(
+        f"{LAB}: the cell {answer!r} is below the manually graded question '{answer}-question', where its "
+        "answer is to be a manually graded solution cell; of any other cell, students get what you wrote"
+    )
+    for options in ([], ["--check"]):
+        assert autograder("build", *options, cwd=course_folder).returncode == 1
+    assert not (course_folder / "notebooks" / LAB).exists()
+
+
+def test_a_question_without_an_answer_cell_is_refused(course_folder):
+    def keep_question(cells):
+        (number,) = (n for n, cell in enumerate(cells) if cell.id.endswith("-question"))
+        del cells[number + 1 :]
+
+    change_notebook(course_folder, keep_question)
+    assert f"{LAB}: no cell is below the manually graded question" in find_problems(course_folder)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "points"),
+    [
+        ("- 1 point: far", "- 3 points: far", "4 points"),
+        ("- 1 point: far", "- **2.5 points** far", "3.5 points"),
+    ],
+)
+def test_a_marking_scheme_with_another_sum_is_refused(course_folder, old, new, points):
+    plant(course_folder, "notebook", old, new)
+    assert find_problems(course_folder) == (
+        f"{LAB}: the marking scheme of 'explain-mean-of-first-steps' gives {points} together, and the "
+        "cell's `nbgrader` metadata says 2 points. Correct one of them."
+    )
+
+
+def test_a_marking_scheme_that_is_no_list_of_points_is_not_added_up(course_folder):
+    plant(course_folder, "notebook", "- 1 point: far", "Each of three words is right:\\n- 3 points: far")
+    assert find_problems(course_folder) == ""
+
+
 def test_links_to_files_that_are_there_pass(course_folder):
     folder = course_folder / "notebooks" / LAB
     folder.mkdir(parents=True)
