@@ -18,6 +18,7 @@ def lab_of(reference, *cases, **rules):
         cells=[],
         reference_cells={},
         allowed_packages=frozenset(),
+        limits={},
         mark_schemes=dict,
         run_reference_cells=lambda: SimpleNamespace(answer=reference),
     )

@@ -14,7 +14,6 @@ from autograder.authoring.exercise import Exercise
 from autograder.core.text_format import join_words
 from autograder.judging.compare import compare_outcome
 from autograder.judging.function_tests import COMPARED_VARIABLES
-from autograder.judging.student_calls import call_student_function
 from autograder.values.case_records import Inputs
 from autograder.values.encoding import encode, pack_inputs
 from autograder.values.wording import format_megabytes
@@ -76,7 +75,9 @@ def _find_case_with_unrepeatable_result(exercise: Exercise, fresh_reference: Cal
         return ""  # several results are right, so the reference may choose another one
     for test_case in reversed(exercise.test_cases()):
         if test_case.inputs.memory is None:
-            outcome = call_student_function(fresh_reference, test_case.inputs, exercise.rules.call)
+            outcome = exercise.call_within_limit(
+                fresh_reference, test_case.label, test_case.inputs, "the reference"
+            )
             if compare_outcome(test_case.expected, outcome, exercise.rules, test_case.inputs):
                 return test_case.label
     return ""

@@ -33,8 +33,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from autograder.authoring.domain import Domain, Sizes
+from autograder.core.cpu_time import DEFAULT_CALL_SECONDS
 from autograder.core.errors import AutograderError
 from autograder.core.text_format import format_name_suggestion, join_words
+from autograder.core.time_limit import TimeLimitExceeded, limit_call_time
 from autograder.judging.compare import compare_outcome
 from autograder.judging.student_calls import (
     call_student_function,
@@ -650,28 +652,56 @@ class Exercise:
         Raises
         ------
         ExerciseError
-            If the reference raises or returns no usable result in a case.
+            If the reference raises, takes too long or returns no usable result in a case.
         """
         functions = {mistake.name: mistake.function for mistake in self.misconceptions}
         test_cases = []
         for label, inputs, edge in cases:
-            answer_wrongly = partial(self._call_misconception, functions, inputs)
+            answer_wrongly = partial(self._call_misconception, functions, label, inputs)
             mistakes = OutcomesByMisconception(functions, answer_wrongly)
             expected = self._compute_expected_value(label, inputs)
             test_cases.append(TestCase(label, inputs, expected, mistakes, edge))
         return test_cases
 
     def _call_misconception(
-        self, functions: Mapping[str, Callable | None], inputs: Inputs, name: str
+        self, functions: Mapping[str, Callable | None], label: str, inputs: Inputs, name: str
     ) -> CallOutcome:
-        return call_student_function(functions[name], inputs, self.rules.call)
+        return self.call_within_limit(functions[name], label, inputs, f"the misconception {name!r}")
+
+    def call_within_limit(
+        self, function: Callable | None, label: str, inputs: Inputs, description: str
+    ) -> CallOutcome:
+        """Call an author's function on the inputs of a test case, with the lab's limit of CPU time.
+
+        Parameters
+        ----------
+        label : str
+            Label of the test case.
+        description : str
+            What the function is, such as "the reference", for the error message.
+
+        Raises
+        ------
+        ExerciseError
+            If the call takes longer than `call_seconds` of the lab's limits.
+        """
+        seconds = self.lab.limits.get("call_seconds", DEFAULT_CALL_SECONDS)
+        try:
+            with limit_call_time(seconds, ""):
+                return call_student_function(function, inputs, self.rules.call)
+        except TimeLimitExceeded:
+            raise ExerciseError(
+                f"{self.lab.name}: {self.name}: {description} does not end within {seconds:g} s in the "
+                f"case {label!r}. Correct its code, make the case smaller, or raise `call_seconds` "
+                "under `[limits]` in lab.toml."
+            ) from None
 
     def _compute_expected_value(self, label: str, inputs: Inputs) -> Value:
         """Return the result of the reference solution for the inputs of a test case.
 
         Raises ExerciseError if the reference has no usable result.
         """
-        outcome = call_student_function(self.reference, inputs, self.rules.call)
+        outcome = self.call_within_limit(self.reference, label, inputs, "the reference")
         if self.rules.returns == "printed":
             return outcome.printed
         expected_error = self._expected_errors.get(label)

@@ -24,7 +24,7 @@ from autograder.judging.compare import compare_outcome
 from autograder.judging.error_messages import classify_error
 from autograder.judging.function_tests import TEST_ARGUMENT, zero_recorded_values
 from autograder.judging.judge import Finding, judge
-from autograder.judging.student_calls import call_student_function, pack_result
+from autograder.judging.student_calls import pack_result
 from autograder.values.case_records import (
     CallOutcome,
     ComparisonRules,
@@ -85,7 +85,7 @@ def _find_exercise_weaknesses(exercise: Exercise) -> Iterator[str]:
     for variant in variants:
         finding = judge_outcomes(exercise, test_cases, call_on_cases(variant, exercise, test_cases))
         if finding.verdict is not Verdict.PASS:
-            name = getattr(variant, "__name__", exercise.name)
+            name = _get_name(variant, exercise)
             yield f"{owner}: the right answer {name!r} is refused. {finding.message}"
 
 
@@ -327,9 +327,15 @@ def call_on_cases(
     test_cases: Sequence[TestCase],
 ) -> list[CallOutcome]:
     """Call a function on each test case of an exercise, and return the results or errors."""
+    description = f"the right answer {_get_name(function, exercise)!r}"
     return [
-        call_student_function(function, test_case.inputs, exercise.rules.call) for test_case in test_cases
+        exercise.call_within_limit(function, test_case.label, test_case.inputs, description)
+        for test_case in test_cases
     ]
+
+
+def _get_name(function: Callable, exercise: Exercise) -> str:
+    return getattr(function, "__name__", exercise.name)
 
 
 def judge_outcomes(

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from autograder.core.memory_limit import limit_added_memory
+from autograder.core.time_limit import TimeLimitExceeded, limit_call_time
 from autograder.judging.compare import same_outcome
 from autograder.judging.student_calls import call_student_function
 from autograder.values.case_records import CallOutcome, ComparisonRules, Inputs, TestCase, Value
@@ -24,6 +26,8 @@ from autograder.values.wording import format_ordinal
 MAX_CALLS = 300  # the 16 arrays of a Transformer block alone make 120 pairs
 MAX_INPUT_NUMBERS = 10_000  # in a case; cases with more are not called again
 MIN_COMPARED_NUMBERS = 8  # fewer may agree by chance
+MAX_PROBE_SECONDS = 3  # of a call of the reference with changed arrays, which may have no result
+MAX_PROBE_MEGABYTES = 1_000  # that such a call may add
 MAX_COUNT_FACTOR = 16  # in front of a product of sizes, see `_describe_excess_as_argument_product`
 
 _PLAUSIBLE_DEFAULTS = (None, False, True, 0, 1, -1)
@@ -227,9 +231,9 @@ def find_unused_arrays(
 ) -> tuple[str, ...]:
     """Return the names of the array arguments on which the right result does not depend.
 
-    Only the largest test case that is small enough to be called many times is tried.
-
-    The largest test case that is small enough to be called many times decides.
+    The largest test case that is small enough to be called many times decides. An array counts
+    as used if the reference takes too long or too much memory with other numbers in it: they may
+    lie outside of the exercise's domain.
     """
     test_case = max(filter(is_repeatable, test_cases), key=count_input_numbers, default=None)
     if test_case is None or rules.call != "function" or not _is_sensitive(test_case.expected):
@@ -239,9 +243,19 @@ def find_unused_arrays(
     names = []
     for path in _list_paths(arguments):
         is_array = _is_finite_array(path.get(arguments))
-        if is_array and _ignores_array(probe, path, arguments, expected):
+        if is_array and _ignores_array_within_limits(probe, path, arguments, expected):
             names.append(path.name)
     return tuple(names)
+
+
+def _ignores_array_within_limits(
+    probe: _ProbedFunction, path: ArgumentPath, arguments: Arguments, outcome: CallOutcome
+) -> bool:
+    try:
+        with limit_call_time(MAX_PROBE_SECONDS, ""), limit_added_memory(MAX_PROBE_MEGABYTES):
+            return _ignores_array(probe, path, arguments, outcome)
+    except TimeLimitExceeded:
+        return False
 
 
 def is_repeatable(test_case: TestCase) -> bool:

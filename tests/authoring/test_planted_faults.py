@@ -16,6 +16,7 @@ from autograder.authoring.lab import LabError, read_lab
 from autograder.authoring.skeleton import write_course
 from autograder.authoring.verify import find_lab_warnings, find_lab_weaknesses
 from autograder.core.course import read_course
+from autograder.diagnosis import argument_probe
 
 LAB, EXERCISE = "first-steps", "mean_of_first_steps"
 FOLDER = f"solutions/{LAB}"
@@ -375,16 +376,23 @@ def test_cases_that_cannot_be_sent_to_a_submission_are_refused():
 
 
 def test_a_solution_that_the_grader_refuses_is_named(course_folder):
-    """The proof calls the reference without the limits of a submission; grading has them."""
-    plant(course_folder, "lab", "title", "limits = {call_seconds = 0.2}\ntitle")
+    """The proof limits each call, and grading limits all calls of an exercise together."""
+    plant(course_folder, "lab", "title", "limits = {call_seconds = 0.5}\ntitle")
     plant(
         course_folder,
         "exercise",
         "@mean_of_first_steps.misconception(",
-        '@mean_of_first_steps.case("77 numbers", hidden=True)\ndef many(rng):\n'
-        "    return inputs(rng.normal(size=77))\n\n\n@mean_of_first_steps.misconception(",
+        "".join(
+            f'@mean_of_first_steps.case("77 numbers, {which}", hidden=True)\ndef {which}(rng):\n'
+            "    return inputs(rng.normal(size=77))\n\n\n"
+            for which in ("once", "twice", "again")
+        )
+        + "@mean_of_first_steps.misconception(",
     )
-    busy = "import time\\n    end = time.process_time() + (len(numbers) == 77)\\n    while time.process_time() < end: 0"
+    busy = (
+        "import time\\n    end = time.process_time() + 0.3 * (len(numbers) == 77)\\n"
+        "    while time.process_time() < end: 0"
+    )
     plant(course_folder, "notebook", "### BEGIN SOLUTION", f"### BEGIN SOLUTION\\n    {busy}")
     built = autograder("build", cwd=course_folder)
     assert built.returncode == 1
@@ -394,6 +402,53 @@ def test_a_solution_that_the_grader_refuses_is_named(course_folder):
         "submission: "
     ) in built.stderr
     assert "Make its cases smaller, or change `[limits]` in lab.toml." in built.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "description"),
+    [
+        (
+            "notebook",
+            "return float(np.sum(numbers)",
+            "while True: numbers\\n    return float(np.sum(numbers)",
+            "the reference",
+        ),
+        (
+            "exercise",
+            "return float(np.median(numbers))",
+            "while True: numbers",
+            "the misconception 'the-median'",
+        ),
+        ("exercise", "total = 0.0", "while True: numbers", "the right answer 'with_a_loop'"),
+    ],
+)
+def test_a_function_that_does_not_end_is_named(course_folder, file, old, new, description):
+    plant(course_folder, "lab", "title", "limits = {call_seconds = 0.2}\ntitle")
+    plant(course_folder, file, old, new)
+    assert find_problems(course_folder) == (
+        f"{LAB}: {EXERCISE}: {description} does not end within 0.2 s in the case 'the three numbers of "
+        "the example'. Correct its code, make the case smaller, or raise `call_seconds` under "
+        "`[limits]` in lab.toml."
+    )
+
+
+def test_arrays_outside_the_domain_do_not_stop_the_build(monkeypatch):
+    monkeypatch.setattr(argument_probe, "MAX_PROBE_SECONDS", 0.2)
+    monkeypatch.setattr(argument_probe, "MAX_PROBE_MEGABYTES", 500)
+
+    def waits_for_small_number(x, y):
+        while x[0] != 1.0:
+            pass
+        return y * 2
+
+    def fills_memory(x, y):
+        table = np.ones(10 if x[0] == 1.0 else 1_000_000_000)
+        return y * table[0] * 2
+
+    for reference in (waits_for_small_number, fills_memory):
+        lab = lab_of(reference, lambda rng: inputs(np.array([1.0, 4.0]), rng.normal(size=3)))
+        exercise = lab.exercises["answer"]
+        assert argument_probe.find_unused_arrays(reference, exercise.test_cases(), exercise.rules) == ()
 
 
 def test_the_solution_of_a_new_course_gets_its_points(course_folder):
