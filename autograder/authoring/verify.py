@@ -18,6 +18,7 @@ from autograder.authoring.case_weaknesses import (
 from autograder.authoring.exercise import Exercise, ExerciseError
 from autograder.authoring.lab import Lab
 from autograder.authoring.notebook_checks import find_notebook_warnings, find_notebook_weaknesses
+from autograder.core.notebook_cells import make_grade_id
 from autograder.core.results import Verdict
 from autograder.core.text_format import join_words
 from autograder.judging.compare import compare_outcome
@@ -46,7 +47,12 @@ def find_lab_weaknesses(lab: Lab) -> list[str]:
     weaknesses = list(find_notebook_weaknesses(lab))
     fresh_names = lab.run_reference_cells()
     for name, exercise in lab.exercises.items():
-        for weakness in find_case_weaknesses(exercise, getattr(fresh_names, name)):
+        try:
+            fresh_reference = getattr(fresh_names, name)
+        except AttributeError as error:  # its text names the most similar name
+            weaknesses.append(f"{lab.name}: {name}: {error} Let the cell {make_grade_id(name)!r} define it.")
+            continue
+        for weakness in find_case_weaknesses(exercise, fresh_reference):
             weaknesses.append(f"{lab.name}: {name}: {weakness}")
         weaknesses += _find_exercise_weaknesses(exercise)
     return weaknesses

@@ -183,6 +183,14 @@ def test_the_course_as_written_has_no_fault(course_folder):
         ),
         (
             "notebook",
+            "def mean_of_first_steps(",
+            "def mean_of_first_stepz(",
+            "first-steps: mean_of_first_steps: the set-up and answer cells of the solution define no "
+            "'mean_of_first_steps'; did you mean 'mean_of_first_stepz'? Let the cell 'mean-of-first-steps' "
+            "define it.",
+        ),
+        (
+            "notebook",
             '"cells": [',
             '"cells": [,',
             "cannot be read as a notebook: Notebook does not appear to be",
