@@ -393,7 +393,11 @@ class Exercise:
         return draw_checked_inputs
 
     def misconception(
-        self, *, means: str, nudge: str, raises: type[Exception] | None = None
+        self,
+        *,
+        means: str | None = None,
+        nudge: str | None = None,
+        raises: type[Exception] | None = None,
     ) -> Callable[[F], F]:
         """Decorate a wrong implementation of the exercise that shows a misconception of students.
 
@@ -407,6 +411,12 @@ class Exercise:
             Hint for the student that does not give the solution away.
         raises : type of Exception, optional
             Error that the implementation raises intentionally in every case.
+
+        Raises
+        ------
+        ExerciseError
+            If `means` or `nudge` is missing or empty, or the name is taken. The decorator raises it,
+            and not this method, since the sentence names the function.
         """
         errors = () if raises is None else (raises.__name__,)
 
@@ -417,18 +427,30 @@ class Exercise:
         return register
 
     def _add_misconception(
-        self, name: str, means: str, nudge: str, function: F, errors: tuple[str, ...] = ()
+        self,
+        name: str,
+        means: str | None,
+        nudge: str | None,
+        function: F,
+        errors: tuple[str, ...] = (),
     ) -> F:
-        for option, text in (("means", means), ("nudge", nudge)):
-            if not isinstance(text, str) or not text.strip():
-                raise ExerciseError(
-                    f"{self.name}: the misconception {name!r} has an empty {option}, which "
-                    "students read. Write a sentence."
-                )
+        means = self._require_sentence(name, "means", means)
+        nudge = self._require_sentence(name, "nudge", nudge)
         if any(misconception.name == name for misconception in self.misconceptions):
             raise ExerciseError(f"{self.name} has a misconception {name!r} already.")
         self.misconceptions.append(Misconception(name, means, nudge, function, errors))
         return function
+
+    def _require_sentence(self, misconception: str, option: str, text: str | None) -> str:
+        if isinstance(text, str) and text.strip():
+            return text
+        problem = "an empty"
+        if text is None:
+            problem = "no"
+        raise ExerciseError(
+            f"{self.name}: the misconception {misconception!r} has {problem} {option}, which students "
+            "read. Write a sentence."
+        )
 
     def __call__(self, *_args: Any, **_kwargs: Any) -> Any:
         """Raise ExerciseError, since the author has called the exercise like a function."""

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from pathlib import Path
+from traceback import extract_tb
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -230,10 +231,11 @@ class Lab:
         try:
             return importlib.import_module(module)
         except ExerciseError as error:
-            raise LabError(f"{path}: {error}") from None
+            raise LabError(f"{path}{_describe_last_line(error, path)}: {error}") from None
         except Exception as error:  # an author's own code may raise anything
-            reason = f"{type(error).__name__}: {error}"
-            raise LabError(f"{path} cannot be imported: {reason}.") from error
+            location = _describe_last_line(error, path)
+            reason = f"{type(error).__name__}: {error}".rstrip(".")
+            raise LabError(f"{path}{location} cannot be imported: {reason}.") from error
 
     @cached_property
     def exercises_by_test_cell(self) -> dict[str, Exercise]:
@@ -337,6 +339,12 @@ class Lab:
         Its functions share nothing with those of `reference` but the modules that both import.
         """
         return run_reference(self.reference_cells, self.name)
+
+
+def _describe_last_line(error: Exception, path: Path) -> str:
+    """Return the last line of a file that ran when an error was raised, such as ", line 12"."""
+    lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(path)]
+    return f", line {lines[-1]}" if lines else ""
 
 
 def read_lab(course: Course, name: str) -> Lab:

@@ -121,6 +121,19 @@ def test_the_course_as_written_has_no_fault(course_folder):
         ),
         (
             "exercise",
+            '    means="You took the number in the middle, which is the median.",\n',
+            "",
+            f"{EXERCISE}.py, line 28: {EXERCISE}: the misconception 'the-median' has no means, which "
+            "students read. Write a sentence.",
+        ),
+        (
+            "exercise",
+            'means="You took',
+            'meens="You took',
+            f"{EXERCISE}.py, line 28 cannot be imported: TypeError: ",
+        ),
+        (
+            "exercise",
             'nudge="How does the number 6 come into your result?"',
             'nudge=" "',
             "the misconception 'the-median' has an empty nudge",
