@@ -21,7 +21,7 @@ from autograder.authoring.notebook_checks import find_notebook_warnings, find_no
 from autograder.core.notebook_cells import make_grade_id
 from autograder.core.results import Verdict
 from autograder.core.text_format import join_words
-from autograder.judging.compare import compare_outcome
+from autograder.judging.compare import compare_outcome, same_outcome
 from autograder.judging.error_messages import classify_error
 from autograder.judging.function_tests import TEST_ARGUMENT, zero_recorded_values
 from autograder.judging.judge import Finding, judge
@@ -173,11 +173,31 @@ def _find_misconception_weakness(
             "right, make it a variant."
         )
     if finding.misconception != misconception.name:
+        if finding.misconception and _are_equal_everywhere(
+            exercise, misconception.name, finding.misconception
+        ):
+            return (
+                f"gives the same results as {finding.misconception!r} in every case, also in those that "
+                "grading draws. The two are the same mistake: take one of them out, unless you know "
+                "arguments for which they differ; then add a case with these."
+            )
         return (
             f"is named {finding.misconception!r}; add a case that tells the two apart, "
             "or list the more special one first."
         )
     return ""
+
+
+def _are_equal_everywhere(exercise: Exercise, first: str, second: str) -> bool:
+    """Return True if two misconceptions have the same outcomes in all cases, those for grading too."""
+    for test_case in [*exercise.test_cases(), *exercise.test_cases(0), *exercise.test_cases(1)]:
+        if second not in test_case.mistakes:
+            return False  # it is a mistake common to all exercises
+        if test_case.inputs.memory is None:  # a large case that tests memory would take long
+            outcomes = test_case.mistakes[first], test_case.mistakes[second]
+            if not same_outcome(*outcomes, exercise.rules):
+                return False
+    return True
 
 
 # Errors that show a slip of the lab's author. If the author's deliberately wrong function raises

@@ -371,6 +371,36 @@ def test_a_hidden_case_that_draws_its_own_numbers_is_refused():
     assert sentence.startswith("a-lab: answer: the case 'hidden' has other inputs each time")
 
 
+@pytest.mark.parametrize(
+    ("differ", "advice"),
+    [
+        (
+            False,
+            "gives the same results as 'twice' in every case, also in those that grading draws. The two are "
+            "the same mistake: take one of them out, unless you know arguments for which they differ; then "
+            "add a case with these.",
+        ),
+        (True, "is named 'twice'; add a case that tells the two apart, or list the more special one first."),
+    ],
+)
+def test_the_advice_on_two_misconceptions_depends_on_whether_they_ever_differ(differ, advice):
+    lab = lab_of(lambda x: -x, draw_vector)
+    exercise = lab.exercises["answer"]
+    ((_, seen_by_students, _),) = exercise.draw()
+
+    def twice(x):
+        return 2 * x
+
+    def again(x):
+        if differ and not np.array_equal(x, seen_by_students.args[0]):
+            return x
+        return 2 * x
+
+    for misconception in (twice, again):
+        exercise.misconception(means="m", nudge="n")(misconception)
+    assert find_lab_weaknesses(lab) == [f"a-lab: answer: the misconception 'again' {advice}"]
+
+
 def test_equal_cases_are_warned_of():
     lab = lab_of(lambda x: -x, draw_vector, lambda rng: inputs(2), lambda rng: inputs(2))
     (sentence,) = find_lab_warnings(lab)
