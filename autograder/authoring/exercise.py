@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from autograder.authoring.domain import Domain, Sizes
+from autograder.authoring.reference import SETUP_TAG_ADVICE
 from autograder.core.cpu_time import DEFAULT_CALL_SECONDS
 from autograder.core.errors import AutograderError
 from autograder.core.text_format import format_name_suggestion, join_words
@@ -362,9 +363,12 @@ class Exercise:
             except ExerciseError:
                 raise
             except Exception as error:  # an author's own code may raise anything
+                text = str(error)
+                if not text.endswith((".", "?")):
+                    text += "."
                 raise ExerciseError(
-                    f"{self.name}: {owner} raises {type(error).__name__}: {error}"
-                    f"{_describe_raising_line(error, draw)}."
+                    f"{self.name}: {owner}{_describe_raising_line(error, draw)} raises "
+                    f"{type(error).__name__}: {text}"
                 ) from error
             if not isinstance(inputs, Inputs):
                 returned_type = add_article(type(inputs).__name__)
@@ -759,7 +763,10 @@ class Exercise:
         if outcome.error:
             location = f" ({outcome.line})" if outcome.line else ""
             behaviour = f"raises {outcome.error}{location}"
-            raise ExerciseError(f"The reference for {self.name} {behaviour} {case}.")
+            advice = ""
+            if outcome.raised == "NameError":
+                advice = f" {SETUP_TAG_ADVICE}"
+            raise ExerciseError(f"The reference for {self.name} {behaviour} {case}.{advice}")
         if outcome.value is None and outcome.type != "NoneType":
             hint = "" if outcome.type.startswith("ndarray") else _RESULT_HINT
             behaviour = f"returns {add_article(outcome.type)}"

@@ -11,6 +11,12 @@ from autograder.core.errors import AutograderError
 from autograder.core.notebook_cells import get_nbgrader_metadata
 from autograder.core.text_format import format_name_suggestion
 
+# What to do if a name is missing that another cell of the solution notebook may define.
+SETUP_TAG_ADVICE = (
+    "If a cell without the tag `setup` defines it, give the cell this tag: in JupyterLab, select the cell, "
+    "click on the gears at the upper right, and add `setup` under Cell Tags."
+)
+
 
 def find_setup_and_answer_sources(cells: Iterable[NotebookNode]) -> dict[str, str]:
     """Return the sources of the solution notebook's set-up and answer cells, by cell name.
@@ -35,10 +41,11 @@ class ReferenceNames(SimpleNamespace):
     """Names that the set-up and answer cells of a solution notebook define, as attributes."""
 
     def __getattr__(self, name: str) -> object:
-        """Raise an AttributeError that names the most similar definition."""
-        raise AttributeError(
-            f"the set-up and answer cells of the solution define no {name!r}{format_name_suggestion(name, vars(self))}"
-        )
+        """Raise an AttributeError that names the most similar definition, or the tag `setup`."""
+        suggestion = format_name_suggestion(name, vars(self))
+        if suggestion == ".":
+            suggestion = f". {SETUP_TAG_ADVICE}"
+        raise AttributeError(f"the set-up and answer cells of the solution define no {name!r}{suggestion}")
 
 
 def run_reference(cells: Mapping[str, str], lab: str) -> SimpleNamespace:
@@ -63,9 +70,16 @@ def run_reference(cells: Mapping[str, str], lab: str) -> SimpleNamespace:
         try:
             with redirect_stdout(io.StringIO()):
                 exec(compile(source, f"<{lab}: {name}>", "exec"), namespace)
+        except FileNotFoundError as error:
+            raise AutograderError(
+                f"{lab}: the cell {name!r} reads a file that is not there: {str(error).rstrip('.')}. Students "
+                "have no file beside the notebook but what you attach to it. Put the file into a folder "
+                "that `data` in course.toml lists, and let a function of the course's library read it, by "
+                "its path from the library's own file (`__file__`)."
+            ) from error
         except Exception as error:  # an author's own code may raise anything
             raise AutograderError(
-                f"{lab}: the cell {name!r} raises {type(error).__name__}: {error}. Only the "
+                f"{lab}: the cell {name!r} raises {type(error).__name__}: {str(error).rstrip('.')}. Only the "
                 "cells tagged `setup` and the answers make the reference, in their order: what this "
                 "cell needs must stand in one of them."
             ) from error

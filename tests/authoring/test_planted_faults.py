@@ -16,6 +16,7 @@ from autograder.authoring.lab import LabError, read_lab
 from autograder.authoring.skeleton import write_course
 from autograder.authoring.verify import find_lab_warnings, find_lab_weaknesses
 from autograder.core.course import read_course
+from autograder.core.errors import AutograderError
 from autograder.diagnosis import argument_probe
 
 LAB, EXERCISE = "first-steps", "mean_of_first_steps"
@@ -96,7 +97,7 @@ def test_the_course_as_written_has_no_fault(course_folder):
             "exercise",
             "inputs(np.array([1.0, 2.0, 6.0]))",
             "inputs(np.arry([1.0, 2.0, 6.0]))",
-            "the case 'the three numbers of the example' raises AttributeError: module 'numpy' "
+            "the case 'the three numbers of the example' (line 17) raises AttributeError: module 'numpy' "
             "has no attribute",
         ),
         (
@@ -232,7 +233,7 @@ def test_the_line_of_a_case_that_raises_is_named(course_folder):
     plant(course_folder, "exercise", "np.array([1.0, 2.0, 6.0])", "np.arry([1.0])")
     lines = (course_folder / FILES["exercise"]).read_text("utf-8").splitlines()
     number = next(number for number, line in enumerate(lines, 1) if "np.arry" in line)
-    assert f"(line {number})." in find_problems(course_folder)
+    assert f"'the three numbers of the example' (line {number}) raises Attr" in find_problems(course_folder)
 
 
 def change_notebook(folder, change):
@@ -240,6 +241,36 @@ def change_notebook(folder, change):
     notebook = nbformat.read(path, as_version=4)
     change(notebook.cells)
     nbformat.write(notebook, path)
+
+
+def take_tag_out(cells):
+    (cell,) = (cell for cell in cells if "setup" in cell.metadata.get("tags", []))
+    del cell.metadata["tags"]
+
+
+def test_a_cell_that_lost_the_tag_setup_is_named(course_folder):
+    advice = "If a cell without the tag `setup` defines it, give the cell this tag: in JupyterLab, select"
+    change_notebook(course_folder, take_tag_out)
+    problems = find_problems(course_folder)
+    assert "raises NameError: name 'np' is not defined" in problems and advice in problems
+
+
+def test_a_case_that_uses_a_name_of_no_cell_with_the_tag_setup_is_refused(course_folder):
+    plant(course_folder, "exercise", "np.array([1.0, 2.0, 6.0])", f"{EXERCISE}.solution.y_0")
+    problems = find_problems(course_folder)
+    assert "define no 'y_0'. If a cell without the tag `setup` defines it" in problems
+    assert problems.endswith("add `setup` under Cell Tags.")
+
+
+def test_a_data_file_that_is_not_there_is_refused_with_the_place_for_it(course_folder):
+    plant(course_folder, "notebook", "import numpy as np", "import numpy as np\\nnp.loadtxt('measured.txt')")
+    with pytest.raises(AutograderError) as raised:
+        find_lab_weaknesses(read_lab_of(course_folder))
+    assert str(raised.value).startswith(
+        f"{LAB}: the cell 'setup' reads a file that is not there: measured.txt not found. Students have no "
+        "file beside the notebook but what you attach to it. Put the file into a folder that `data` in "
+        "course.toml lists, and let a function of the course's library read it"
+    )
 
 
 def test_a_missing_attachment_is_refused_and_a_broken_link_is_warned_of(course_folder):
