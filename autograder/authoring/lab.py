@@ -404,6 +404,17 @@ def _check_limits(path: Path, limits: Mapping[str, Any]) -> None:
         raise LabError(f"{path}: {error}") from None
 
 
+def find_unlisted_labs(course: Course) -> Iterator[str]:
+    """Yield a sentence for each lab's folder that `labs` in course.toml does not list."""
+    for path in sorted(course.solutions.glob("*/lab.toml")):
+        name = path.parent.name
+        if name not in course.labs:
+            yield (
+                f"{path.relative_to(course.root)} is there, and course.toml does not list {name!r} under "
+                "`labs`, so it is not built and not graded. Add it there."
+            )
+
+
 def read_labs(course: Course, names: Iterable[str] | None = None) -> dict[str, Lab]:
     """Read labs of a course and their exercises.
 

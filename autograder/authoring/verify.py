@@ -325,6 +325,7 @@ def find_lab_warnings(lab: Lab) -> list[str]:
             )
         for clause in find_equal_cases(exercise):
             doubts.append(f"{lab.name}: {clause} in {exercise.name}; take one out, or change its inputs.")
+        doubts += _find_constant_arguments(exercise)
         if exercise.proposed_domain:
             continue
         if _are_all_hidden_inputs_visible(exercise):
@@ -333,6 +334,30 @@ def find_lab_warnings(lab: Lab) -> list[str]:
                 "of these answers it; give it a domain, or draw a case from the `rng` that it gets."
             )
     return doubts
+
+
+def _find_constant_arguments(exercise: Exercise) -> Iterator[str]:
+    """Yield a sentence for each number or text that is the same in all cases, those for grading too."""
+    if not exercise.rules.is_function_exercise:
+        return  # a function of the course's library gets the arguments
+    drawn_cases = [*exercise.draw(), *exercise.draw(0), *exercise.draw(1)]
+    if len({encode_arguments(inputs) for _, inputs, _ in drawn_cases}) < 2:
+        return  # all arguments are the same, which is another fault
+    for number, name in enumerate(exercise.argument_names):
+        values = []
+        for _, inputs, _ in drawn_cases:
+            if number < len(inputs.args):
+                values.append(inputs.args[number])
+            elif name in inputs.kwargs:
+                values.append(inputs.kwargs[name])
+        first = values[0] if len(values) == len(drawn_cases) else None
+        if type(first) in (bool, int, float, str) and all(
+            type(value) is type(first) and value == first for value in values
+        ):
+            yield (
+                f"{exercise.lab.name}: in {exercise.name}, `{name}` is {first!r} in every case, so an answer "
+                f"that ignores it is right; draw other values of `{name}`, too."
+            )
 
 
 def _are_all_hidden_inputs_visible(exercise: Exercise) -> bool:

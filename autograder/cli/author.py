@@ -96,6 +96,7 @@ def build(labs: Sequence[str], only_check: bool, anew: bool) -> None:
     Example:  autograder build training --anew
     """
     from autograder.authoring.build import BuildError, build_labs, build_page_notebooks
+    from autograder.authoring.lab import find_unlisted_labs
     from autograder.authoring.verify import find_lab_warnings
     from autograder.platforms.solution_check import find_refused_solutions
 
@@ -109,6 +110,7 @@ def build(labs: Sequence[str], only_check: bool, anew: bool) -> None:
             problems.append(str(error))  # build the other labs all the same
         else:
             print_lines("Warning", find_lab_warnings(lab))
+    print_lines("Warning", find_unlisted_labs(find_course()))
     drift += build_page_notebooks(find_course(), check=only_check)
     label = "Out of date" if only_check else "Written"
     for sentence in drift:

@@ -12,7 +12,7 @@ from small_lab import lab_of
 from autograder.authoring import Exercise, inputs
 from autograder.authoring.case_weaknesses import MAX_CASES_BYTES
 from autograder.authoring.exercise import ExerciseError
-from autograder.authoring.lab import LabError, read_lab
+from autograder.authoring.lab import LabError, find_unlisted_labs, read_lab
 from autograder.authoring.skeleton import write_course
 from autograder.authoring.verify import find_lab_warnings, find_lab_weaknesses
 from autograder.core.course import read_course
@@ -440,6 +440,31 @@ def test_equal_cases_are_warned_of():
         "change its "
         "inputs."
     )
+
+
+def test_an_argument_with_one_value_is_warned_of():
+    def draw_step(rng):
+        return inputs(rng.normal(size=4), h=0.1)
+
+    lab = lab_of(lambda x, h, n=1: x * h, draw_step, lambda rng: inputs(rng.normal(size=2), 0.1))
+    assert find_lab_warnings(lab) == [
+        "a-lab: in answer, `h` is 0.1 in every case, so an answer that ignores it is right; draw other "
+        "values of `h`, too."
+    ]
+    lab = lab_of(lambda x, h: x * h, draw_step, lambda rng: inputs(rng.normal(size=2), 0.2))
+    assert find_lab_warnings(lab) == []
+
+
+def test_a_lab_that_the_course_does_not_list_is_warned_of(course_folder):
+    other = course_folder / "solutions" / "other-steps"
+    other.mkdir()
+    (other / "lab.toml").write_text("")
+    assert list(find_unlisted_labs(read_course(course_folder))) == [
+        "solutions/other-steps/lab.toml is there, and course.toml does not list 'other-steps' under `labs`, "
+        "so it is not built and not graded. Add it there."
+    ]
+    built = autograder("build", "--check", cwd=course_folder)
+    assert "Warning: solutions/other-steps/lab.toml is there" in built.stderr
 
 
 def test_cases_that_cannot_be_sent_to_a_submission_are_refused():
