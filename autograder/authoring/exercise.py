@@ -577,6 +577,10 @@ class Exercise:
             edge_cases += self.declared_domain.edge_cases(rng, corners=not for_students)
         return [*visible_cases, *edge_cases, *hidden_cases]
 
+    def expects_error(self, label: str) -> bool:
+        """Return True if the function must raise an error in the case of this label."""
+        return label in self._expected_errors
+
     def compute_partial_share(self, right_parts: Iterable[str]) -> float:
         """Return the share of the points, 0 to 1, that a wrong answer gets for its right parts."""
         earned = sum(self.parts.get(part, self.points_without_part) for part in right_parts)

@@ -20,7 +20,7 @@ from autograder.authoring.lab import Lab
 from autograder.authoring.notebook_checks import find_notebook_warnings, find_notebook_weaknesses
 from autograder.core.notebook_cells import make_grade_id
 from autograder.core.results import Verdict
-from autograder.core.text_format import join_words
+from autograder.core.text_format import format_count, join_words
 from autograder.judging.compare import compare_outcome, same_outcome
 from autograder.judging.error_messages import classify_error
 from autograder.judging.function_tests import TEST_ARGUMENT, zero_recorded_values
@@ -326,6 +326,7 @@ def find_lab_warnings(lab: Lab) -> list[str]:
         for clause in find_equal_cases(exercise):
             doubts.append(f"{lab.name}: {clause} in {exercise.name}; take one out, or change its inputs.")
         doubts += _find_constant_arguments(exercise)
+        doubts += _find_cases_outside_of_domain(exercise)
         if exercise.proposed_domain:
             continue
         if _are_all_hidden_inputs_visible(exercise):
@@ -336,6 +337,9 @@ def find_lab_warnings(lab: Lab) -> list[str]:
     return doubts
 
 
+_SCALAR_TYPES = (bool, int, float, str)
+
+
 def _find_constant_arguments(exercise: Exercise) -> Iterator[str]:
     """Yield a sentence for each number or text that is the same in all cases, those for grading too."""
     if not exercise.rules.is_function_exercise:
@@ -343,21 +347,64 @@ def _find_constant_arguments(exercise: Exercise) -> Iterator[str]:
     drawn_cases = [*exercise.draw(), *exercise.draw(0), *exercise.draw(1)]
     if len({encode_arguments(inputs) for _, inputs, _ in drawn_cases}) < 2:
         return  # all arguments are the same, which is another fault
-    for number, name in enumerate(exercise.argument_names):
-        values = []
-        for _, inputs, _ in drawn_cases:
-            if number < len(inputs.args):
-                values.append(inputs.args[number])
-            elif name in inputs.kwargs:
-                values.append(inputs.kwargs[name])
-        first = values[0] if len(values) == len(drawn_cases) else None
-        if type(first) in (bool, int, float, str) and all(
-            type(value) is type(first) and value == first for value in values
-        ):
+    calls = [_name_arguments(exercise, inputs) for _, inputs, _ in drawn_cases]
+    for name in exercise.argument_names:
+        values = [arguments[name] for arguments in calls if name in arguments]
+        if len(values) < len(calls):
+            continue  # some case leaves it out
+        first = values[0]
+        is_same = all(type(value) is type(first) for value in values) and type(first) in _SCALAR_TYPES
+        if is_same and len(set(values)) == 1:
             yield (
                 f"{exercise.lab.name}: in {exercise.name}, `{name}` is {first!r} in every case, so an answer "
                 f"that ignores it is right; draw other values of `{name}`, too."
             )
+
+
+def _name_arguments(exercise: Exercise, inputs: Inputs) -> dict[str, Value]:
+    """Return the arguments of a call of the exercise's function by name, without defaults."""
+    return dict(zip(exercise.argument_names, inputs.args, strict=False)) | dict(inputs.kwargs)
+
+
+_OTHER = -1  # number of axes of a value that has none, such as a list
+
+
+def _find_cases_outside_of_domain(exercise: Exercise) -> Iterator[str]:
+    """Yield a sentence for each argument that has other axes than in the domain in a single case.
+
+    If it has in several cases, the function is for arrays of any number of axes.
+    """
+    if exercise.declared_domain is None or not exercise.rules.is_function_exercise:
+        return
+    counts_in_domain: dict[str, set[int]] = {}
+    counts_in_cases: dict[str, dict[str, int]] = {}  # by argument and label
+    for label, inputs, edge in exercise.draw(0):
+        for name, value in _name_arguments(exercise, inputs).items():
+            if edge:
+                counts_in_domain.setdefault(name, set()).add(_count_axes(value))
+            elif not exercise.expects_error(label):
+                counts_in_cases.setdefault(name, {})[label] = _count_axes(value)
+    for name, counts in counts_in_cases.items():
+        domain_counts = counts_in_domain.get(name, {_OTHER})
+        others = [label for label, count in counts.items() if count not in domain_counts]
+        if _OTHER in domain_counts or len(others) != 1 or len(counts) == 1 or counts[others[0]] == _OTHER:
+            continue
+        yield (
+            f"{exercise.lab.name}: in {exercise.name}, `{name}` has "
+            f"{format_count(counts[others[0]], 'axis', 'axes')} in the case {others[0]!r}, and "
+            f"{' or '.join(map(str, sorted(domain_counts)))} in the domain and the other cases, so an answer "
+            "that is right in these may be refused there. Change the case, or let the domain draw such "
+            "arguments, too."
+        )
+
+
+def _count_axes(value: Value) -> int:
+    """Return the number of axes of an array, 0 for a number, and `_OTHER` for any other value."""
+    if isinstance(value, np.ndarray):
+        return value.ndim
+    if type(value) in (int, float):
+        return 0
+    return _OTHER
 
 
 def _are_all_hidden_inputs_visible(exercise: Exercise) -> bool:

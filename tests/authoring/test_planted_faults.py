@@ -455,6 +455,33 @@ def test_an_argument_with_one_value_is_warned_of():
     assert find_lab_warnings(lab) == []
 
 
+@pytest.mark.parametrize(
+    ("value", "options", "axes"),
+    [
+        (np.ones((3, 1)), {}, "2 axes"),
+        (1.5, {}, "0 axes"),
+        (np.ones(3), {}, None),
+        ([1.0, 2.0], {}, None),
+        (np.ones((3, 1)), {"raises": ValueError}, None),
+    ],
+)
+def test_a_case_with_other_axes_than_the_domain_is_warned_of(value, options, axes):
+    lab = lab_of(lambda x, h: -x * h)
+    exercise = lab.exercises["answer"]
+    exercise.domain(sizes={"n": (1, 9)})(lambda rng, n: inputs(rng.normal(size=n), rng.normal()))
+    exercise.case("usual")(lambda rng: inputs(rng.normal(size=3), rng.normal()))
+    exercise.case("by hand", **options)(lambda rng: inputs(value, h=rng.normal()))
+    sentences = find_lab_warnings(lab)
+    if axes is None:
+        assert sentences == []
+    else:
+        assert sentences == [
+            f"a-lab: in answer, `x` has {axes} in the case 'by hand', and 1 in the domain and the other cases, "
+            "so an answer that is right in these may be refused there. Change the case, or let the domain "
+            "draw such arguments, too."
+        ]
+
+
 def test_a_lab_that_the_course_does_not_list_is_warned_of(course_folder):
     other = course_folder / "solutions" / "other-steps"
     other.mkdir()
