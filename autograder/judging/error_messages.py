@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from autograder.core.text_format import join_words
+from autograder.core.text_format import format_count, join_words
 from autograder.judging.numpy_equivalents import (
     KEYWORD_EQUIVALENTS,
     describe_equivalent,
@@ -321,13 +321,15 @@ def _explain_square_brackets(outcome: CallOutcome) -> str:
 def _explain_unpacking(outcome: CallOutcome) -> str:
     """Explain an error in code such as `n, d = x.shape`: the array has more, or fewer, axes."""
     code = _get_line(outcome)
-    names = code.partition("=")[0].split(",")
-    if not re.search(r"\.shape\s*$", code) or len(names) < 2:
+    target = code.partition("=")[0]
+    if not re.search(r"\.shape\s*$", code) or "," not in target:
         return ""
+    # Nothing stands after the comma of `n, = x.shape` and `(n,) = x.shape`.
+    names = [name for name in target.split(",") if name.strip(" ()[]")]
     comparison = "more" if "too many" in outcome.error else "fewer"
     return (
-        f"The array has {comparison} axes than the {len(names)} names on the left of `=`. `*rest, n = x.shape` "
-        "or `x.shape[-1]` works for any number of axes."
+        f"The array has {comparison} axes than the {format_count(len(names), 'name')} on the left of `=`. "
+        "`*rest, n = x.shape` or `x.shape[-1]` works for any number of axes."
     )
 
 

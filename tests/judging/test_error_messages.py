@@ -79,6 +79,8 @@ def explain(code):
         ("np.float64(3)[0]", "index-into-one-number", ""),
         # values and names
         ("a, b = x.shape", "more-values-than-names", "more axes than the 2 names"),
+        ("a, = x.shape", "more-values-than-names", "more axes than the 1 name on the left"),
+        ("(a,) = x.shape", "more-values-than-names", "more axes than the 1 name on the left"),
         ("a, b, c, d = x.shape", "fewer-values-than-names", "fewer axes than the 4 names"),
         ("a, b = 1, 2, 3", "more-values-than-names", "2 names on the left"),
         ("a, b = [1]", "fewer-values-than-names", "but only 1 on the right."),
