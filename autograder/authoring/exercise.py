@@ -419,8 +419,8 @@ class Exercise:
         Raises
         ------
         ExerciseError
-            If `means` or `nudge` is missing or empty, or the name is taken. The decorator raises it,
-            and not this method, since the sentence names the function.
+            If `means` or `nudge` is missing or empty, or the name is taken. The decorator raises
+            it, and not this method, since the sentence names the function.
         """
         errors = () if raises is None else (raises.__name__,)
 
@@ -452,8 +452,8 @@ class Exercise:
         if text is None:
             problem = "no"
         raise ExerciseError(
-            f"{self.name}: the misconception {misconception!r} has {problem} {option}, which students "
-            "read. Write a sentence."
+            f"{self.name}: the misconception {misconception!r} has {problem} {option}, which "
+            "students read. Write a sentence."
         )
 
     def __call__(self, *_args: Any, **_kwargs: Any) -> Any:
@@ -721,9 +721,9 @@ class Exercise:
                 return call_student_function(function, inputs, self.rules.call)
         except TimeLimitExceeded:
             raise ExerciseError(
-                f"{self.lab.name}: {self.name}: {description} does not end within {seconds:g} s in the "
-                f"case {label!r}. Correct its code, make the case smaller, or raise `call_seconds` "
-                "under `[limits]` in lab.toml."
+                f"{self.lab.name}: {self.name}: {description} does not end within {seconds:g} s in "
+                f"the case {label!r}. Correct its code, make the case smaller, or raise "
+                "`call_seconds` under `[limits]` in lab.toml."
             ) from None
 
     def _compute_expected_value(self, label: str, inputs: Inputs) -> Value:

@@ -343,7 +343,8 @@ class Lab:
 
 def _describe_last_line(error: Exception, path: Path) -> str:
     """Return the last line of a file that ran when an error was raised, such as ", line 12"."""
-    lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(path)]
+    frames = extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
     return f", line {lines[-1]}" if lines else ""
 
 
@@ -410,8 +411,8 @@ def find_unlisted_labs(course: Course) -> Iterator[str]:
         name = path.parent.name
         if name not in course.labs:
             yield (
-                f"{path.relative_to(course.root)} is there, and course.toml does not list {name!r} under "
-                "`labs`, so it is not built and not graded. Add it there."
+                f"{path.relative_to(course.root)} is there, and course.toml does not list {name!r} "
+                "under `labs`, so it is not built and not graded. Add it there."
             )
 
 

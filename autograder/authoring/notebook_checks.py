@@ -95,10 +95,11 @@ def _find_open_model_answers(lab: Lab) -> Iterator[str]:
         if answer:
             place = f"the cell {answer.id!r} is below"
         yield (
-            f"{lab.name}: {place} the manually graded question {question.id!r}, where its answer is to be "
-            "a manually graded solution cell; of any other cell, students get what you wrote in it. In "
-            "JupyterLab's panel nbgrader → Create assignment, set the answer's cell to “Manually "
-            'graded answer” (its `nbgrader` metadata then has "grade": true and "solution": true).'
+            f"{lab.name}: {place} the manually graded question {question.id!r}, where its answer "
+            "is to be a manually graded solution cell; of any other cell, students get what you "
+            "wrote in it. In JupyterLab's panel nbgrader → Create assignment, set the answer's "
+            "cell to “Manually graded answer” (its `nbgrader` metadata then has "
+            '"grade": true and "solution": true).'
         )
 
 
@@ -119,7 +120,7 @@ def _asks_for_manual_answer(cell: NotebookNode, lab: Lab) -> bool:
 
 
 def _find_schemes_that_do_not_add_up(lab: Lab) -> Iterator[str]:
-    """Yield a sentence for each list of points in a marking scheme with another sum than the question's."""
+    """Yield a sentence for each marking scheme whose points are not those of its question."""
     for name, scheme in lab.mark_schemes().items():
         # A line that begins with spaces goes on with the item before it.
         items = [line for line in scheme.splitlines() if line.strip() and not line.startswith(" ")]

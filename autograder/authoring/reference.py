@@ -13,8 +13,8 @@ from autograder.core.text_format import format_name_suggestion
 
 # What to do if a name is missing that another cell of the solution notebook may define.
 SETUP_TAG_ADVICE = (
-    "If a cell without the tag `setup` defines it, give the cell this tag: in JupyterLab, select the cell, "
-    "click on the gears at the upper right, and add `setup` under Cell Tags."
+    "If a cell without the tag `setup` defines it, give the cell this tag: in JupyterLab, select "
+    "the cell, click on the gears at the upper right, and add `setup` under Cell Tags."
 )
 
 
@@ -72,15 +72,16 @@ def run_reference(cells: Mapping[str, str], lab: str) -> SimpleNamespace:
                 exec(compile(source, f"<{lab}: {name}>", "exec"), namespace)
         except FileNotFoundError as error:
             raise AutograderError(
-                f"{lab}: the cell {name!r} reads a file that is not there: {str(error).rstrip('.')}. Students "
-                "have no file beside the notebook but what you attach to it. Put the file into a folder "
-                "that `data` in course.toml lists, and let a function of the course's library read it, by "
-                "its path from the library's own file (`__file__`)."
+                f"{lab}: the cell {name!r} reads a file that is not there: "
+                f"{str(error).rstrip('.')}. Students have no file beside the notebook but what you "
+                "attach to it. Put the file into a folder that `data` in course.toml lists, and "
+                "let a function of the course's library read it, by its path from the library's "
+                "own file (`__file__`)."
             ) from error
         except Exception as error:  # an author's own code may raise anything
             raise AutograderError(
-                f"{lab}: the cell {name!r} raises {type(error).__name__}: {str(error).rstrip('.')}. Only the "
-                "cells tagged `setup` and the answers make the reference, in their order: what this "
-                "cell needs must stand in one of them."
+                f"{lab}: the cell {name!r} raises {type(error).__name__}: "
+                f"{str(error).rstrip('.')}. Only the cells tagged `setup` and the answers make the "
+                "reference, in their order: what this cell needs must stand in one of them."
             ) from error
     return ReferenceNames(**namespace)

@@ -177,9 +177,9 @@ def _find_misconception_weakness(
             exercise, misconception.name, finding.misconception
         ):
             return (
-                f"gives the same results as {finding.misconception!r} in every case, also in those that "
-                "grading draws. The two are the same mistake: take one of them out, unless you know "
-                "arguments for which they differ; then add a case with these."
+                f"gives the same results as {finding.misconception!r} in every case, also in those "
+                "that grading draws. The two are the same mistake: take one of them out, unless "
+                "you know arguments for which they differ; then add a case with these."
             )
         return (
             f"is named {finding.misconception!r}; add a case that tells the two apart, "
@@ -189,7 +189,7 @@ def _find_misconception_weakness(
 
 
 def _are_equal_everywhere(exercise: Exercise, first: str, second: str) -> bool:
-    """Return True if two misconceptions have the same outcomes in all cases, those for grading too."""
+    """Return True if two misconceptions agree in all cases, those for grading included."""
     for test_case in [*exercise.test_cases(), *exercise.test_cases(0), *exercise.test_cases(1)]:
         if second not in test_case.mistakes:
             return False  # it is a mistake common to all exercises
@@ -341,7 +341,7 @@ _SCALAR_TYPES = (bool, int, float, str)
 
 
 def _find_constant_arguments(exercise: Exercise) -> Iterator[str]:
-    """Yield a sentence for each number or text that is the same in all cases, those for grading too."""
+    """Yield a sentence for each number or text argument that is the same in all cases."""
     if not exercise.rules.is_function_exercise:
         return  # a function of the course's library gets the arguments
     drawn_cases = [*exercise.draw(), *exercise.draw(0), *exercise.draw(1)]
@@ -353,11 +353,11 @@ def _find_constant_arguments(exercise: Exercise) -> Iterator[str]:
         if len(values) < len(calls):
             continue  # some case leaves it out
         first = values[0]
-        is_same = all(type(value) is type(first) for value in values) and type(first) in _SCALAR_TYPES
-        if is_same and len(set(values)) == 1:
+        types = set(map(type, values))
+        if type(first) in _SCALAR_TYPES and len(types) == 1 and len(set(values)) == 1:
             yield (
-                f"{exercise.lab.name}: in {exercise.name}, `{name}` is {first!r} in every case, so an answer "
-                f"that ignores it is right; draw other values of `{name}`, too."
+                f"{exercise.lab.name}: in {exercise.name}, `{name}` is {first!r} in every case, so "
+                f"an answer that ignores it is right; draw other values of `{name}`, too."
             )
 
 
@@ -387,14 +387,16 @@ def _find_cases_outside_of_domain(exercise: Exercise) -> Iterator[str]:
     for name, counts in counts_in_cases.items():
         domain_counts = counts_in_domain.get(name, {_OTHER})
         others = [label for label, count in counts.items() if count not in domain_counts]
-        if _OTHER in domain_counts or len(others) != 1 or len(counts) == 1 or counts[others[0]] == _OTHER:
+        if _OTHER in domain_counts or len(others) != 1 or len(counts) == 1:
+            continue
+        if counts[others[0]] == _OTHER:
             continue
         yield (
             f"{exercise.lab.name}: in {exercise.name}, `{name}` has "
             f"{format_count(counts[others[0]], 'axis', 'axes')} in the case {others[0]!r}, and "
-            f"{' or '.join(map(str, sorted(domain_counts)))} in the domain and the other cases, so an answer "
-            "that is right in these may be refused there. Change the case, or let the domain draw such "
-            "arguments, too."
+            f"{' or '.join(map(str, sorted(domain_counts)))} in the domain and the other cases, so "
+            "an answer that is right in these may be refused there. Change the case, or let the "
+            "domain draw such arguments, too."
         )
 
 

@@ -328,8 +328,8 @@ def _explain_unpacking(outcome: CallOutcome) -> str:
     names = [name for name in target.split(",") if name.strip(" ()[]")]
     comparison = "more" if "too many" in outcome.error else "fewer"
     return (
-        f"The array has {comparison} axes than the {format_count(len(names), 'name')} on the left of `=`. "
-        "`*rest, n = x.shape` or `x.shape[-1]` works for any number of axes."
+        f"The array has {comparison} axes than the {format_count(len(names), 'name')} on the left "
+        "of `=`. `*rest, n = x.shape` or `x.shape[-1]` works for any number of axes."
     )
 
 

@@ -451,8 +451,11 @@ def test_an_argument_with_one_value_is_warned_of():
         "a-lab: in answer, `h` is 0.1 in every case, so an answer that ignores it is right; draw other "
         "values of `h`, too."
     ]
-    lab = lab_of(lambda x, h: x * h, draw_step, lambda rng: inputs(rng.normal(size=2), 0.2))
-    assert find_lab_warnings(lab) == []
+    for other in (0.2, np.full(2, 0.1)):
+        lab = lab_of(
+            lambda x, h: x * h, draw_step, lambda rng, other=other: inputs(rng.normal(size=2), other)
+        )
+        assert find_lab_warnings(lab) == []
 
 
 @pytest.mark.parametrize(
