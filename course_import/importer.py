@@ -919,6 +919,7 @@ class _NotebookImporter:
             self.reports[plan.tests[-1]].problems.append(
                 f"{len(cases) - MAX_CASES} of the {len(cases)} calls of `{plan.name}`: these are enough",
             )
+        selected_cases = [*_select_cases_evenly(cases, MAX_CASES), *plan.test_cases]
         rules: dict[str, Any] = {} if plan.tolerance == EXACT else {"tolerance": plan.tolerance}
         if not plan.checks_type and not plan.test_cases and self._has_integer_result(plan):
             rules["floats_too"] = True  # the source's tests accept 7.0 for 7, too
@@ -936,7 +937,7 @@ class _NotebookImporter:
             plan.points,
             {name: plan.points_by_test.get(number, 0.0) for number, name in parts.items()},
             rules,
-            _assign_parts_to_cases([*_select_cases_evenly(cases, MAX_CASES), *plan.test_cases], parts),
+            _number_equal_labels(_assign_parts_to_cases(selected_cases, parts)),
             domain,
             self._find_prerequisites(plan),
             f"{CHECKS_PACKAGE}.{get_module_name(self.lab)}",
@@ -968,7 +969,7 @@ class _NotebookImporter:
             key = (case.arguments, parts.get(call.cell, ""))
             if key not in cases or not hidden:
                 cases[key] = case
-        return list(cases.values())
+        return _name_calls_apart(plan.name, list(cases.values()))
 
     def _has_integer_result(self, plan: ExercisePlan) -> bool:
         results = [call.result for call, _, _ in plan.calls]
@@ -1188,6 +1189,32 @@ def _assign_parts_to_cases(cases: Sequence[CaseSource], parts: Mapping[int, str]
             label = f"{label} ({part})"
         named.append(replace(case, part=part, label=label))
     return named
+
+
+def _name_calls_apart(function: str, cases: Sequence[CaseSource]) -> list[CaseSource]:
+    """Return the cases, labelled with their call where an assertion in a loop makes several calls."""
+    arguments_by_label: dict[str, set[str]] = {}
+    for case in cases:
+        arguments_by_label.setdefault(case.label, set()).add(case.arguments)
+    named = []
+    for case in cases:
+        label = case.label
+        if len(arguments_by_label[label]) > 1 and not case.hidden:
+            label = _shorten(f"{function}({case.arguments})")
+        named.append(replace(case, label=label))
+    return named
+
+
+def _number_equal_labels(cases: Sequence[CaseSource]) -> list[CaseSource]:
+    """Return the cases with a number after each label that an earlier case has: a build refuses two."""
+    numbered: dict[str, CaseSource] = {}
+    for case in cases:
+        label, number = case.label, 1
+        while label in numbered:
+            number += 1
+            label = f"{case.label} ({number})"
+        numbered[label] = replace(case, label=label)
+    return list(numbered.values())
 
 
 def _find_recent_solutions(cells: Sequence[SourceCell]) -> dict[int, list[SourceCell]]:

@@ -33,9 +33,10 @@ from autograder.values.value_types import values_agree
 from course_import import dependencies, pictures, record_calls
 from course_import.assertions import EXACT, read_assertions
 from course_import.dependencies import read_module
+from course_import.importer import _number_equal_labels
 from course_import.nbgrader_source import CellImportReport, SourceCell
 from course_import.otter_source import _OtterReader, _read_question
-from course_import.write_exercise import explain_unwritable, format_value
+from course_import.write_exercise import CaseSource, explain_unwritable, format_value
 
 needs_sandbox = pytest.mark.skipif(
     bool(explain_unavailability()),
@@ -1447,3 +1448,25 @@ def test_the_files_that_a_notebook_runs_beside_have_one_limit_together(tmp_path,
         (folder / name).write_bytes(b"123456")
     record_calls._copy_folder(folder, tmp_path / "work")
     assert [path.name for path in (tmp_path / "work").iterdir()] == ["a"]
+
+
+DOUBLE = solution_cell(
+    "def double(x):\n    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION", "double"
+)
+
+
+def test_the_calls_of_a_loop_have_labels_of_their_own(course):
+    cells = [
+        DOUBLE,
+        make_test("for x in [1, 2, 3]:\n    assert double(x) == 2 * x", "t1", 1),
+        make_test("for n in [[0] * 40, [1] * 40]:\n    assert double(n) == n + n", "t2", 1),
+    ]
+    import_cells(course, cells, name="loops")
+    text = (course / "solutions/loops/double.py").read_text("utf-8")
+    assert "'double(1)'" in text and "'double(2)'" in text and " (2)'" not in text
+    build_course(course, "loops")
+
+
+def test_two_cases_of_one_label_get_a_number():
+    cases = [CaseSource("a"), CaseSource("a"), CaseSource("a (2)"), CaseSource("b")]
+    assert [case.label for case in _number_equal_labels(cases)] == ["a", "a (2)", "a (2) (2)", "b"]
