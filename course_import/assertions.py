@@ -63,7 +63,7 @@ class Assertion:
 
     Parameters
     ----------
-    kind : {"value", "property", "error", "nothing"}
+    kind : {"value", "property", "error", "time", "nothing"}
     expression : ast.AST
         The assertion as it is written.
     expansion : ast.AST
@@ -78,6 +78,11 @@ class Assertion:
         Names in the expansion, each with the first and last lines of its calls.
     indirect_names : set of str
         Names that the local ones depend on in another way, as in a loop.
+    unresolved_names : set of str
+        Names that those in the expansion depend on.
+    callers : set of str
+        Students' functions that are called with a name in the assertion, if it depends on no other
+        name of students: it may test that its argument is not changed.
     """
 
     kind: str
@@ -88,6 +93,8 @@ class Assertion:
     tolerance: Tolerance
     references: Mapping[str, list[tuple[int, int]]]
     indirect_names: Set[str]
+    unresolved_names: Set[str]
+    callers: Set[str]
 
     @cached_property
     def source(self) -> str:
@@ -101,7 +108,7 @@ class Assertion:
             r"'(\w+)' in (?:vars|globals|locals|dir)\(\)",
             ast.unparse(self.expansion),
         )
-        return {*self.references, *strings, *self.indirect_names}
+        return {*self.references, *strings, *self.indirect_names, *self.callers}
 
     @property
     def is_truth_of_call(self) -> bool:
@@ -121,6 +128,23 @@ class Assertion:
             inner_calls += [node for node in ast.walk(call) if node is not call and node in calls]
         outer_calls = [call for call in calls if call not in inner_calls]
         return {*map(get_called_name, inner_calls)} - {*map(get_called_name, outer_calls)}
+
+    def calls_elsewhere(self, function: str) -> bool:
+        """Return True if the assertion depends on calls of `function` that do not stand in it.
+
+        They stand in another statement, `timer.elapsed < 1`, or in a helper, `spread(draw) < 1`.
+        """
+        for node in ast.walk(self.expansion):
+            if not isinstance(node, ast.Call) or hasattr(builtins, get_called_name(node)):
+                continue
+            for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+                if isinstance(argument, ast.Name) and argument.id == function:
+                    return True
+        return function in self.indirect_names and not self.references.get(function)
+
+    def reads_clock(self, clocks: Set[str]) -> bool:
+        """Return True if the assertion depends on one of these functions, classes and modules."""
+        return not clocks.isdisjoint({*self.references, *self.unresolved_names})
 
     def has_call(self, function: str, line: int) -> bool:
         """Return True if the assertion contains the call of `function` in this line."""
@@ -273,10 +297,13 @@ class _AssertionReader:
         indirect_names: set[str] = set()
         for name in find_used_names(expression):
             indirect_names |= self.dependencies.get(name, set())
+        unresolved_names: set[str] = set()
+        for name in references:
+            unresolved_names |= self.dependencies.get(name, set())
+        callers: set[str] = set()
         if self.student_names and not self.student_names & {*references, *indirect_names}:
-            # The assertion may test that a student's function has not modified its argument.
             for name in find_used_names(expression):
-                indirect_names |= self.callers.get(name, set())
+                callers |= self.callers.get(name, set())
         hidden = not self.hidden.isdisjoint(lines)
         return Assertion(
             kind,
@@ -287,6 +314,8 @@ class _AssertionReader:
             tolerance,
             references,
             indirect_names,
+            unresolved_names,
+            callers,
         )
 
     def _classify(self, test: ast.AST) -> tuple[str, Tolerance]:

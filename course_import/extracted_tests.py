@@ -214,10 +214,14 @@ def _get_lines(statement: ast.stmt) -> range:
 
 
 def _may_change(statement: ast.stmt, names: Set[str]) -> bool:
-    """Return True for a call that may change one of these objects.
+    """Return True for a call that may change one of these objects, also for one in a loop.
 
     It may be an argument, `np.fill_diagonal(h, 0)`, or the object itself, `stack.push(3)`.
     """
+    if isinstance(statement, (ast.For, ast.While, ast.If, ast.With)):
+        if any(isinstance(node, ast.Assert) for node in ast.walk(statement)):
+            return False
+        return any(_may_change(part, names) for part in (*statement.body, *getattr(statement, "orelse", [])))
     call = statement.value if isinstance(statement, ast.Expr) else None
     if not isinstance(call, ast.Call):
         return False

@@ -334,9 +334,14 @@ class _NotebookImporter:
         self.functions: dict[str, SourceCell] = {}
         self.variables: dict[str, list[SourceCell]] = {}
         self._find_student_names()
-        self.assertions = {}
+        self.assertions: dict[int, list[Assertion]] = {}
+        clocks = self._find_clocks()
         for cell in self._select("test"):
-            self.assertions[cell.number] = self._read_assertions(cell, is_otter)
+            assertions = self._read_assertions(cell, is_otter)
+            for index, assertion in enumerate(assertions):
+                if assertion.reads_clock(clocks):
+                    assertions[index] = replace(assertion, kind="time")
+            self.assertions[cell.number] = assertions
         self.compared: dict[int, list[Assertion]] = {}  # assertions that became cases
         self.without_comparison: dict[int, list[Assertion]] = {}
         self.lost_values: dict[int, dict[str, str]] = {}
@@ -370,6 +375,18 @@ class _NotebookImporter:
             self.reports[cell.number].problems.append(problem)
             return []
 
+    def _find_clocks(self) -> set[str]:
+        """Return the names of the modules, functions and classes with which tests measure time."""
+        clocks: set[str] = set()
+        for cell in self._select("given", "test"):
+            for node in ast.walk(cell.tree or ast.Module([], [])):
+                if isinstance(node, (ast.Import, ast.ImportFrom)):
+                    if find_imported_modules([node]) <= _CLOCK_MODULES:
+                        clocks |= find_imported_names(node)
+                elif isinstance(node, (ast.FunctionDef, ast.ClassDef)) and find_used_names(node) & clocks:
+                    clocks.add(node.name)
+        return clocks - self.student_names
+
     @property
     def student_names(self) -> set[str]:
         """Names of the functions and variables that students have to write."""
@@ -386,7 +403,7 @@ class _NotebookImporter:
             lines: dict[str, set[int]] = {}
             variables: list[str] = []
             for assertion in self.assertions[cell.number]:
-                if assertion.kind == "nothing" or assertion.hidden != hidden:
+                if assertion.kind in ("nothing", "time") or assertion.hidden != hidden:
                     continue
                 names = []
                 for name in assertion.references:
@@ -561,7 +578,7 @@ class _NotebookImporter:
             return
         for call in calls:
             if call.problem or not call.error:
-                yield call.function, call, call.problem or self._explain_unusable(call)
+                yield call.function, call, call.problem or self._explain_unusable(call, cell)
         if calls:
             return
         for name in assertion.references:
@@ -591,7 +608,7 @@ class _NotebookImporter:
         report = self.reports[cell.number]
         plans, remaining = self._split_implied_properties(cell)
         lost_values = self.lost_values.get(cell.number, {})
-        has_test = False
+        tested_plans: list[ExercisePlan] = []
         for test, assertions in self._select_tests(cell, remaining, lost_values):
             remaining = [assertion for assertion in remaining if assertion not in assertions]
             names = {test.subject, *test.variables}
@@ -602,7 +619,8 @@ class _NotebookImporter:
             plan = self._add_test(cell, self._leave_out_compared_calls(cell, test), label)
             if isinstance(plan, ExercisePlan):
                 plans[plan.name] = plan
-                has_test = True
+                if plan not in tested_plans:
+                    tested_plans.append(plan)
             else:
                 suffix = ""
                 if len(assertions) > 1:
@@ -613,10 +631,15 @@ class _NotebookImporter:
             report.problems.append(f"`{source}` {_NO_EXERCISE[assertion.kind]}")
         for name, problem in lost_values.items():
             report.problems.append(f"`{name}` cannot be asked: {problem}")
-        has_exercise = any(cell.number in plan.tests for plan in self.exercises.values())
-        if plans and not has_exercise and (has_test or not report.problems):
+        plans_of_cell = [plan for plan in self.exercises.values() if cell.number in plan.tests]
+        new_plans = [plan for plan in tested_plans if plan not in plans_of_cell]
+        if not plans_of_cell and plans and (tested_plans or not report.problems):
             report.lost_points = 0.0
             self._share_points(cell, list(plans.values()))
+        elif plans_of_cell and new_plans:  # a test function without points would be dropped
+            for plan in plans_of_cell:
+                del plan.points_by_test[cell.number]
+            self._share_points(cell, [*plans_of_cell, *new_plans])
 
     def _split_implied_properties(
         self,
@@ -640,7 +663,11 @@ class _NotebookImporter:
         return plans, remaining
 
     def _has_cases_for(self, assertion: Assertion, cell: SourceCell) -> bool:
-        """Return True if the cases of exercises compare all calls in this assertion."""
+        """Return True if the cases of exercises compare all calls that this assertion depends on."""
+        for name in assertion.names & set(self.exercises):
+            plan = self.exercises[name]
+            if not plan.calls or assertion.calls_elsewhere(name):
+                return False
         for call in self._find_calls(assertion, cell):
             plan = self.exercises.get(call.function)
             if not plan:
@@ -652,9 +679,11 @@ class _NotebookImporter:
                 return False
         return True
 
-    def _explain_unusable(self, call: RecordedCall) -> str:
+    def _explain_unusable(self, call: RecordedCall, cell: SourceCell) -> str:
         """Return the reason why a call's arguments cannot stand in a test case; "" if they can."""
         for argument in (*call.args, *call.kwargs.values()):
+            if isinstance(argument, str) and argument in _find_written_files(cell.tree):
+                return "an argument is the name of a file that only this test makes"
             if is_file_in_folder(argument, self.folder):
                 return "an argument is the name of a file: let it take what the file holds"
         return explain_unwritable(call.args, call.kwargs)
@@ -663,6 +692,7 @@ class _NotebookImporter:
         self, cell: SourceCell, assertions: list[Assertion], lost_values: Mapping[str, str]
     ) -> Iterator[tuple[ExtractedTest, list[Assertion]]]:
         """Yield the test functions that these assertions need, each with its assertions."""
+        assertions = [assertion for assertion in assertions if assertion.kind != "time"]
         subjects = {*lost_values}
         for assertion in assertions:
             subjects |= assertion.names
@@ -689,7 +719,8 @@ class _NotebookImporter:
             return test
         lines: set[int] = set()
         for assertion in self.assertions[cell.number]:
-            if assertion not in self.compared[cell.number] and test.subject in assertion.names:
+            is_compared = assertion.kind == "time" or assertion in self.compared[cell.number]
+            if not is_compared and test.subject in assertion.names:
                 lines.update(assertion.lines)
         smaller = self.definitions.make_test(cell, lines, True, test.subject, test.variables)
         return smaller if smaller and test.subject else test
@@ -704,6 +735,9 @@ class _NotebookImporter:
             return "its cell takes too long to be run again"
         if test.hidden and self._reads_file(test):
             return "it reads a file, and what comes along is students', too"
+        files = _find_written_files(cell.tree) - _find_written_files(ast.parse(test.source))
+        if files & _find_strings(test.source):
+            return f"it needs {_quote_names(sorted(files))}, a file that another part of the cell makes"
         large = [k for k, value in trial.values.items() if explain_unwritable((), {k: value})]
         problem = trial.problem
         if not problem and test.subject:
@@ -729,10 +763,7 @@ class _NotebookImporter:
         return plan
 
     def _reads_file(self, test: ExtractedTest) -> bool:
-        for node in ast.walk(ast.parse(test.source)):
-            if isinstance(node, ast.Constant) and is_file_in_folder(node.value, self.folder):
-                return True
-        return False
+        return any(is_file_in_folder(text, self.folder) for text in _find_strings(test.source))
 
     def _share_points(self, cell: SourceCell, plans: Sequence[ExercisePlan]) -> None:
         """Divide a test cell's points among the exercises to which it belongs."""
@@ -1152,6 +1183,7 @@ _NO_EXERCISE = {  # reason why an assertion makes no exercise, by its kind
     "property": "asks for a property, not for a value: write a check for it",
     "error": "expects an error that cannot be asked",
     "value": "compares nothing that students write",
+    "time": "asks for the time that an answer takes, on which no mark depends here",
 }
 _OUTCOMES = {  # how a cell without an exercise is imported, by its role
     "text": "text",
@@ -1162,6 +1194,7 @@ _OUTCOMES = {  # how a cell without an exercise is imported, by its role
     "task": "a task, manually graded",
 }
 _TEST_MODULES = {"doctest", "hashlib", "inspect", "unittest"}  # only tests need these
+_CLOCK_MODULES = {"time", "timeit"}
 _TYPE_CHECK = re.compile(r"\b(isinstance|type|dtype)\b")
 _IDENTITY_WITH_BOOL = re.compile(r"\bis (True|False)\b")
 
@@ -1230,6 +1263,23 @@ def _find_recent_solutions(cells: Sequence[SourceCell]) -> dict[int, list[Source
             follows_test = True
             recent_solutions[cell.number] = solutions
     return recent_solutions
+
+
+def _find_strings(source: str) -> set[str]:
+    """Return the strings that stand in a piece of code."""
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)]
+    return {node.value for node in nodes if isinstance(node.value, str)}
+
+
+def _find_written_files(tree: ast.AST | None) -> set[str]:
+    """Return the names of the files that a piece of code opens to write them."""
+    files = set()
+    for node in ast.walk(tree) if tree else ():
+        match node:
+            case ast.Call(func=ast.Name("open"), args=[ast.Constant(str(name)), ast.Constant(str(mode)), *_]):
+                if set(mode) & set("wax"):
+                    files.add(name)
+    return files
 
 
 def _add_new(names: list[str], new_names: Sequence[str]) -> None:

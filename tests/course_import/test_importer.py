@@ -1470,3 +1470,126 @@ def test_the_calls_of_a_loop_have_labels_of_their_own(course):
 def test_two_cases_of_one_label_get_a_number():
     cases = [CaseSource("a"), CaseSource("a"), CaseSource("a (2)"), CaseSource("b")]
     assert [case.label for case in _number_equal_labels(cases)] == ["a", "a (2)", "a (2) (2)", "b"]
+
+
+QUEUE = solution_cell(
+    """
+class Queue:
+    ### BEGIN SOLUTION
+    def __init__(self):
+        self.items = []
+    def put(self, item):
+        self.items.append(item)
+    def get(self):
+        return self.items.pop(0)
+    def __eq__(self, other):
+        return self.items == other.items
+    ### END SOLUTION
+""",
+    "queue",
+)
+
+
+def test_every_test_cell_of_a_class_is_asked(course):
+    cells = [
+        QUEUE,
+        make_test("q = Queue()\nq.put(1)\nassert q.items == [1]", "t1", 1),
+        make_test("q = Queue()\nfor i in [1, 2]:\n    q.put(i)\nassert q.get() == 1", "t2", 1),
+        make_test("### BEGIN HIDDEN TESTS\nassert Queue() == Queue()\n### END HIDDEN TESTS", "t3", 1),
+    ]
+    report = import_cells(course, cells, name="queues")
+    assert "3 points of 3 came over as they were." in report
+    assert "“part 3” of `Queue`" in report
+    text = (course / "solutions/queues/Queue.py").read_text("utf-8")
+    assert text.count("@Queue.case(") == 3 and "Queue() == Queue()" in text
+    build_course(course, "queues")
+
+
+def test_a_call_in_a_helper_is_asked_in_a_later_cell_too(course):
+    helper = (
+        "def spread(function):\n    return max(function(9)) - min(function(9))\nassert spread(numbers) == 8"
+    )
+    cells = [
+        solution_cell(
+            "def numbers(n):\n    ### BEGIN SOLUTION\n    return [*range(n)]\n    ### END SOLUTION", "numbers"
+        ),
+        make_test("assert len(numbers(5)) == 5 and sum(numbers(3)) == 3", "t1", 1),
+        make_test(f"### BEGIN HIDDEN TESTS\n{helper}\n### END HIDDEN TESTS", "t2", 2),
+    ]
+    assert "3 points of 3 came over as they were." in import_cells(course, cells, name="helpers")
+    assert "spread(numbers)" in (course / "solutions/helpers/numbers.py").read_text("utf-8")
+
+
+def test_a_test_of_the_time_that_an_answer_takes_is_reported(course):
+    timed = "start = time.perf_counter()\nresult = double(4)\nelapsed = time.perf_counter() - start\n"
+    timer = """
+class Timer:
+    def __enter__(self):
+        self.start = time.perf_counter()
+        return self
+    def __exit__(self, *error):
+        self.elapsed = time.perf_counter() - self.start
+
+with Timer() as timer:
+    actual = double(3)
+assert type(actual) is int
+assert timer.elapsed < 5
+assert double(1) == 2
+"""
+    cells = [
+        code_cell("import time"),
+        DOUBLE,
+        make_test(f"{timed}assert elapsed < 5\nassert result == 8", "t1", 1),
+        make_test(timer, "t2", 2),
+    ]
+    report = import_cells(course, cells, exit_code=1, name="times")
+    assert "not: `elapsed < 5` asks for the time" in report
+    assert "not: `timer.elapsed < 5` asks for the time" in report
+    assert "0 points of 3 came over as they were; 3 came over with less" in report
+
+
+def test_a_test_function_beside_a_case_of_another_function_gets_points(course):
+    cells = [
+        solution_cell(
+            """
+def tokens(text):
+    ### BEGIN SOLUTION
+    yield from text.split()
+    ### END SOLUTION
+
+def count(text):
+    ### BEGIN SOLUTION
+    return len(text.split())
+    ### END SOLUTION
+""",
+            "words",
+        ),
+        make_test(
+            """
+it = tokens("a b")
+assert next(it) == "a"
+assert count("x y") == 2
+""",
+            "t1",
+            2,
+        ),
+    ]
+    import_cells(course, cells, name="words")
+    for name in ("tokens", "count"):
+        assert "points=1" in (course / f"solutions/words/{name}.py").read_text("utf-8")
+    build_course(course, "words")
+
+
+def test_a_test_that_needs_a_file_made_by_its_cell_is_reported(course):
+    cells = [
+        solution_cell(
+            "def size(path):\n    ### BEGIN SOLUTION\n    return len(open(path).read())\n    ### END SOLUTION",
+            "size",
+        ),
+        make_test(
+            'with open("made.txt", "w") as file:\n    file.write("ab")\nassert size("made.txt") == 2', "t", 2
+        ),
+    ]
+    report = import_cells(course, cells, exit_code=1, name="made")
+    assert "it needs `made.txt`, a file that another part of the cell makes" in report
+    assert "2 points did not come over" in report
