@@ -658,6 +658,11 @@ class _NotebookImporter:
             if is_property and self._has_cases_for(assertion, cell):
                 for name in sorted(names):
                     plans[plans_by_name[name].name] = plans_by_name[name]
+                if _PYTHON_TYPE_CHECK.search(assertion.source):
+                    self.reports[cell.number].additions.append(
+                        f"`{_shorten(assertion.source)}` is weaker here, since only the value is compared: a "
+                        "number of NumPy's, a whole number for a float and a tuple for a list are right, too"
+                    )
             else:
                 remaining.append(assertion)
         return plans, remaining
@@ -1196,6 +1201,8 @@ _OUTCOMES = {  # how a cell without an exercise is imported, by its role
 _TEST_MODULES = {"doctest", "hashlib", "inspect", "unittest"}  # only tests need these
 _CLOCK_MODULES = {"time", "timeit"}
 _TYPE_CHECK = re.compile(r"\b(isinstance|type|dtype)\b")
+# A check for a type of Python's own, beside which the comparison of values accepts others.
+_PYTHON_TYPE_CHECK = re.compile(r"\b(isinstance|type)\(.*\b(int|float|complex|list|tuple)\b")
 _IDENTITY_WITH_BOOL = re.compile(r"\bis (True|False)\b")
 
 

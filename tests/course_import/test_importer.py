@@ -593,7 +593,9 @@ def test_a_float_will_do_for_a_whole_number_unless_a_test_asks_for_its_type(cour
         ),
         make_test("assert even(3) is False", "t4", 1),
     ]
-    assert "4 points of 4 came over as they were." in import_cells(course, cells, name="whole")
+    report = import_cells(course, cells, name="whole")
+    assert "4 points of 4 came over as they were." in report
+    assert "`isinstance(two(2), int)` is weaker here, since only the value is compared" in report
     names = ("one", "two", "odd", "even")
     files = {name: (course / f"solutions/whole/{name}.py").read_text("utf-8") for name in names}
     assert ["floats_too=True" in text for text in files.values()] == [True, False, True, False]
