@@ -63,7 +63,7 @@ class Assertion:
 
     Parameters
     ----------
-    kind : {"value", "property", "error", "time", "nothing"}
+    kind : {"value", "property", "error", "time", "shown", "nothing"}
     expression : ast.AST
         The assertion as it is written.
     expansion : ast.AST
@@ -282,8 +282,8 @@ class _AssertionReader:
         tolerance: Tolerance = EXACT
         if not kind:
             kind, tolerance = self._classify(expansion)
-            if is_bare and kind == "property" and _is_full_value(expansion, self.student_names):
-                kind = "value"
+            if is_bare and kind == "property":
+                kind = "value" if _is_full_value(expansion, self.student_names) else "shown"
         lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
         references: dict[str, list[tuple[int, int]]] = {}
         for node in ast.walk(expansion):

@@ -403,7 +403,7 @@ class _NotebookImporter:
             lines: dict[str, set[int]] = {}
             variables: list[str] = []
             for assertion in self.assertions[cell.number]:
-                if assertion.kind in ("nothing", "time") or assertion.hidden != hidden:
+                if assertion.kind not in _KINDS_IN_TESTS or assertion.hidden != hidden:
                     continue
                 names = []
                 for name in assertion.references:
@@ -697,7 +697,7 @@ class _NotebookImporter:
         self, cell: SourceCell, assertions: list[Assertion], lost_values: Mapping[str, str]
     ) -> Iterator[tuple[ExtractedTest, list[Assertion]]]:
         """Yield the test functions that these assertions need, each with its assertions."""
-        assertions = [assertion for assertion in assertions if assertion.kind != "time"]
+        assertions = [assertion for assertion in assertions if assertion.kind in _KINDS_IN_TESTS]
         subjects = {*lost_values}
         for assertion in assertions:
             subjects |= assertion.names
@@ -724,8 +724,8 @@ class _NotebookImporter:
             return test
         lines: set[int] = set()
         for assertion in self.assertions[cell.number]:
-            is_compared = assertion.kind == "time" or assertion in self.compared[cell.number]
-            if not is_compared and test.subject in assertion.names:
+            is_asked = assertion.kind in _KINDS_IN_TESTS and assertion not in self.compared[cell.number]
+            if is_asked and test.subject in assertion.names:
                 lines.update(assertion.lines)
         smaller = self.definitions.make_test(cell, lines, True, test.subject, test.variables)
         return smaller if smaller and test.subject else test
@@ -1188,6 +1188,7 @@ _NO_EXERCISE = {  # reason why an assertion makes no exercise, by its kind
     "property": "asks for a property, not for a value: write a check for it",
     "error": "expects an error that cannot be asked",
     "value": "compares nothing that students write",
+    "shown": "has no saved output that can be compared: write `assert … == …`",
     "time": "asks for the time that an answer takes, on which no mark depends here",
 }
 _OUTCOMES = {  # how a cell without an exercise is imported, by its role
@@ -1199,6 +1200,7 @@ _OUTCOMES = {  # how a cell without an exercise is imported, by its role
     "task": "a task, manually graded",
 }
 _TEST_MODULES = {"doctest", "hashlib", "inspect", "unittest"}  # only tests need these
+_KINDS_IN_TESTS = ("value", "property", "error")  # of assertions that can stand in a test function
 _CLOCK_MODULES = {"time", "timeit"}
 _TYPE_CHECK = re.compile(r"\b(isinstance|type|dtype)\b")
 # A check for a type of Python's own, beside which the comparison of values accepts others.

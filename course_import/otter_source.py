@@ -36,6 +36,9 @@ _REGION = re.compile(r"^(\s*)#+ *(BEGIN|END) SOLUTION(?: NO PROMPT)?\s*$")
 
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*(?: *, *[A-Za-z_]\w*)*) *=(?!=)")
+_NUMPY_NUMBER = re.compile(r"np\.(?:int|uint|float)\d+\((.*)\)")
+# Functions that give True in a test that was saved without its outputs.
+_PREDICATES = frozenset("all any isinstance isclose allclose array_equal equals issubset issuperset".split())
 _PROMPT_LINE = re.compile(r"([A-Za-z_]\w*) *= *\.\.\. *$")
 
 
@@ -141,7 +144,7 @@ class _OtterReader:
         )
         if hidden or (old_mark and old_mark[1]):
             source = f"### BEGIN HIDDEN TESTS\n{source}\n### END HIDDEN TESTS"
-        cell.source = _add_test_calls(source)
+        cell.source = _add_test_calls(_assert_shown_value(source, _find_output(cell)))
         question.tests.append((cell, _read_number(config, "points")))
 
     def _end_question(self) -> Iterator[NotebookNode]:
@@ -234,6 +237,50 @@ def _make_prompt(name: str, source: str) -> str:
     """
     is_changed = re.search(rf"^\s*{name} *=.*\b{name}\b", source, re.M)
     return f"# {name} = ..." if is_changed else f"{name} = ..."
+
+
+def _find_output(cell: NotebookNode) -> str:
+    """Return the value that a cell showed when it was saved, as text; "" if there is none."""
+    for output in cell.get("outputs", ()):
+        if output.get("output_type") == "execute_result":
+            text = output.get("data", {}).get("text/plain", "")
+            return "".join(text).strip()
+    return ""
+
+
+def _assert_shown_value(source: str, output: str) -> str:
+    """Turn the expression that ends a test into an assertion: otter compares what it shows.
+
+    >>> _assert_shown_value("x = 2\\nf(x) * 2", "np.int64(6)")
+    'x = 2\\nassert (f(x) * 2) == 6'
+    >>> _assert_shown_value("all(x)", "True")
+    'assert (all(x))'
+    """
+    body = getattr(parse_code(source), "body", [])
+    if not body or not isinstance(body[-1], ast.Expr):
+        return source
+    statement = body[-1]
+    if isinstance(statement.value, (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.Constant)):
+        return source
+    number = _NUMPY_NUMBER.fullmatch(output)
+    value = number[1] if number else output.removeprefix("np.").removesuffix("_")
+    if not value and get_called_name(statement.value) in _PREDICATES:
+        value = "True"
+    try:
+        ast.literal_eval(value)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return source
+    expression = f"({ast.get_source_segment(source, statement.value)})"
+    assertion = f"assert {expression} == {value}"
+    if value == "True":
+        assertion = f"assert {expression}"
+    elif value == "False":
+        assertion = f"assert not {expression}"
+    lines = source.split("\n")
+    end = statement.end_lineno or statement.lineno
+    if lines[statement.lineno - 1][: statement.col_offset].strip():
+        return source  # another statement stands before it in its line
+    return "\n".join([*lines[: statement.lineno - 1], assertion, *lines[end:]])
 
 
 def _add_test_calls(source: str) -> str:

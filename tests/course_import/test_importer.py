@@ -1595,3 +1595,38 @@ def test_a_test_that_needs_a_file_made_by_its_cell_is_reported(course):
     report = import_cells(course, cells, exit_code=1, name="made")
     assert "it needs `made.txt`, a file that another part of the cell makes" in report
     assert "2 points did not come over" in report
+
+
+def make_otter_question(source, tests, config="points: 2"):
+    """Return the cells of a question of otter's; each test is its source, and its saved output or ""."""
+    cells = [
+        raw(f"# BEGIN QUESTION\nname: q1\n{config}"),
+        raw("# BEGIN SOLUTION"),
+        code_cell(source),
+        raw("# END SOLUTION"),
+        raw("# BEGIN TESTS"),
+    ]
+    for test, output in tests:
+        cell = code_cell(test)
+        if output:
+            data = {"text/plain": output}
+            cell.outputs = [nbformat.v4.new_output("execute_result", data=data, execution_count=1)]
+        cells.append(cell)
+    return [*cells, raw("# END TESTS"), raw("# END QUESTION")]
+
+
+def test_a_value_that_an_otter_test_shows_is_asserted(course):
+    tests = [
+        ("[f(x) for x in (2, 3)]", "[3, 4]"),
+        ("# HIDDEN\nf(5) * 2", "np.int64(12)"),
+        ("all([f(x) > x for x in (1, 2)])", ""),
+        ("f(1) + 1", ""),
+    ]
+    solution = "def f(x):\n    # BEGIN SOLUTION\n    return x + 1\n    # END SOLUTION"
+    report = import_cells(course, make_otter_question(solution, tests), exit_code=1, name="shown")
+    assert "not: `f(1) + 1` has no saved output that can be compared" in report
+    checks = (course / "course_checks/shown.py").read_text("utf-8")
+    assert "assert [f(x) for x in (2, 3)] == [3, 4]" in checks
+    assert "assert all([f(x) > x for x in (1, 2)])" in checks and "12" not in checks
+    assert "assert f(5) * 2 == 12" in (course / "solutions/shown/f.py").read_text("utf-8")
+    build_course(course, "shown")
