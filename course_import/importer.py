@@ -670,8 +670,7 @@ class _NotebookImporter:
     def _has_cases_for(self, assertion: Assertion, cell: SourceCell) -> bool:
         """Return True if the cases of exercises compare all calls that this assertion depends on."""
         for name in assertion.names & set(self.exercises):
-            plan = self.exercises[name]
-            if not plan.calls or assertion.calls_elsewhere(name):
+            if not self.exercises[name].calls or assertion.calls_elsewhere(name):
                 return False
         for call in self._find_calls(assertion, cell):
             plan = self.exercises.get(call.function)

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 
+import yaml
 from nbformat import NotebookNode
 
 from autograder.authoring.python_names import get_called_name, parse_code
 from autograder.core.notebook_cells import make_nbgrader_metadata
-from course_import.nbgrader_source import split_points
+from course_import.nbgrader_source import NotASourceNotebook, split_points
 
 MAX_MARK_CHARACTERS = 2_000  # a longer cell is text that happens to begin like a mark
 
@@ -25,11 +26,13 @@ _MARK = re.compile(
 )
 _OLD_QUESTION = re.compile(r"(?:```|<!--)\s*\n?\s*BEGIN QUESTION\n(.*?)(?:```|-->)", re.S)
 _OLD_CONFIG = re.compile(r"```\s*\n?\s*BEGIN ASSIGN(?:MENT)?\b.*?```", re.S)
-_OLD_TEST = re.compile(r"^\s*#+ *(hidden *)?tests? *#*\s*$", re.I)
+_OLD_TEST = re.compile(r"^\s*#+ *(?:hidden *)?tests?(?: *\d* *\(hidden\))? *#*\s*$", re.I)
+_HIDDEN_TEST = re.compile(r"#+ *(?:hidden\b|tests?\b.*\bhidden\b)", re.I)
 _TEST_CONFIG = re.compile(
-    r'^""" *# *BEGIN TEST CONFIG\n(.*?)^""" *# *END TEST CONFIG\n?',
+    r"""^(?:\w+ *= *)?(\"{3}|'{3}) *# *BEGIN TEST CONFIG *\n(.*?)^ *\1 *# *END TEST CONFIG[^\n]*\n?""",
     re.S | re.M,
 )
+_CONFIG_FRAME = re.compile(r"\s*(?:<!--|-->|```|#* *(?:BEGIN|END) )")
 _PROMPT = re.compile(r'^[ \t]*""" *# *BEGIN PROMPT.*?# *END PROMPT[^\n]*\n?', re.S | re.M)
 _ONE_LINE = re.compile(r"^(\s*)(.*?)\s*#+ *SOLUTION(?: NO PROMPT)?\s*$")
 _REGION = re.compile(r"^(\s*)#+ *(BEGIN|END) SOLUTION(?: NO PROMPT)?\s*$")
@@ -44,11 +47,26 @@ _PROMPT_LINE = re.compile(r"([A-Za-z_]\w*) *= *\.\.\. *$")
 
 @dataclass
 class _OtterQuestion:
-    """One question of an otter notebook while its cells are read, with its test cells."""
+    """One question of an otter notebook while its cells are read, with its test cells.
+
+    Parameters
+    ----------
+    points : float or None
+        Points of the whole question; None if it does not say.
+    points_of_each : float or None
+        Points of each test cell that has none of its own.
+    points_in_order : list of float
+        Points of the test cells, one by one.
+    is_all_or_nothing : bool
+        True if the points are given only for all tests together.
+    """
 
     name: str
-    points: float
-    is_manual: bool
+    points: float | None = None
+    points_of_each: float | None = None
+    points_in_order: list[float] = field(default_factory=list)
+    is_manual: bool = False
+    is_all_or_nothing: bool = False
     tests: list[tuple[NotebookNode, float | None]] = field(default_factory=list)
     has_answer: bool = False
 
@@ -121,7 +139,9 @@ class _OtterReader:
         if cell.cell_type == "code":
             cell.source = convert_solution_marks(cell.source)
         if cell.cell_type == "code" or grade:
-            points = question.points if grade else None
+            points = None
+            if grade:
+                points = 1.0 if question.points is None else question.points
             cell.metadata["nbgrader"] = make_nbgrader_metadata(
                 name,
                 points,
@@ -132,53 +152,95 @@ class _OtterReader:
         return cell
 
     def _add_test(self, question: _OtterQuestion, cell: NotebookNode) -> None:
-        source, config = cell.source, ""
-        config_block = _TEST_CONFIG.search(source)
-        if config_block:
-            config = config_block[1]
-            source = source.replace(config_block[0], "")
-        first = _get_first_line(cell)
-        old_mark = _OLD_TEST.match(first)
-        hidden = bool(
-            re.search(r"hidden: *true", config, re.I) or re.match(r"#+ *HIDDEN\b", first, re.I),
-        )
-        if hidden or (old_mark and old_mark[1]):
+        source = cell.source
+        config: dict = {}
+        block = _TEST_CONFIG.search(source)
+        if block:
+            config = _read_config(block[2])
+            source = source.replace(block[0], "")
+        hidden = _is_true(config.get("hidden")) or bool(_HIDDEN_TEST.match(source.lstrip()))
+        source = _add_test_calls(_assert_shown_value(source, _find_output(cell)))
+        if hidden:
             source = f"### BEGIN HIDDEN TESTS\n{source}\n### END HIDDEN TESTS"
-        cell.source = _add_test_calls(_assert_shown_value(source, _find_output(cell)))
-        question.tests.append((cell, _read_number(config, "points")))
+        cell.source = source
+        question.tests.append((cell, _to_number(config.get("points"))))
 
     def _end_question(self) -> Iterator[NotebookNode]:
         """Finish a question: yield its test cells, each with a share of the points."""
         question, self.question, self.section = self.question, None, ""
         if question is None or question.is_manual:
             return
-        explicit = [points for _, points in question.tests if points is not None]
-        remainder = max(question.points - sum(explicit), 0.0)
-        shares = iter(split_points(remainder, len(question.tests) - len(explicit)))
-        for number, (cell, points) in enumerate(question.tests, start=1):
-            if points is None:
-                points = next(shares)
+        for index, points in enumerate(_share_points(question)):
+            question.tests[index] = (question.tests[index][0], points)
+        if question.is_all_or_nothing and question.tests:
+            cell = question.tests[0][0]
+            cell.source = "\n".join(test.source for test, _ in question.tests)
+            question.tests = [(cell, round(sum(points or 0.0 for _, points in question.tests), 10))]
+        for number, (cell, worth) in enumerate(question.tests, start=1):
             name = f"test-{question.name}-{number}"
             cell.metadata["nbgrader"] = make_nbgrader_metadata(
                 name,
-                points,
+                worth,
                 grade=True,
                 locked=True,
             )
             yield cell
 
 
+def _share_points(question: _OtterQuestion) -> list[float]:
+    """Return the points of each test cell: its own, or a share of what the question is worth."""
+    own_points = [points for _, points in question.tests]
+    if len(question.points_in_order) == len(own_points):
+        return question.points_in_order
+    explicit = [points for points in own_points if points is not None]
+    total = question.points
+    if total is None:
+        total = sum(explicit) or 1.0
+    if question.points_of_each is not None:
+        shares = [question.points_of_each] * len(own_points)
+    else:
+        shares = split_points(max(total - sum(explicit), 0.0), len(own_points) - len(explicit))
+    remaining = iter(shares)
+    return [next(remaining) if points is None else points for points in own_points]
+
+
 def _read_question(text: str) -> _OtterQuestion:
-    entry = re.search(r"^name: *(\S+)", text, re.M)
-    name = entry[1].strip("\"'") if entry else "question"
-    points = _read_number(text, "points")
-    is_manual = bool(re.search(r"^manual: *true", text, re.I | re.M))
-    return _OtterQuestion(name, 1.0 if points is None else points, is_manual)
+    config = _read_config(text)
+    question = _OtterQuestion(re.sub(r"\s+", "-", str(config.get("name", "question"))))
+    points = config.get("points")
+    if isinstance(points, dict):
+        question.points = _to_number(points.get("total"))
+        question.points_of_each = _to_number(points.get("each"))
+    elif isinstance(points, list):
+        question.points_in_order = [_to_number(entry) or 0.0 for entry in points]
+        question.points = sum(question.points_in_order)
+    else:
+        question.points = _to_number(points)
+    question.is_manual = _is_true(config.get("manual"))
+    question.is_all_or_nothing = _is_true(config.get("all_or_nothing"))
+    return question
 
 
-def _read_number(text: str, name: str) -> float | None:
-    entry = re.search(rf"^{name}: *\n?\s*(?:(?:each|total): *)?([\d.]+)\s*$", text, re.M)
-    return float(entry[1]) if entry else None
+def _read_config(text: str) -> dict:
+    """Return the entries of a block of YAML; raise NotASourceNotebook if it is none."""
+    lines = [line for line in text.split("\n") if not _CONFIG_FRAME.match(line)]
+    try:
+        config = yaml.safe_load("\n".join(lines))
+    except yaml.YAMLError as error:
+        reason = " ".join(str(error).split())
+        raise NotASourceNotebook(f"A block of settings of otter's is no YAML: {reason}.") from None
+    return config if isinstance(config, dict) else {}
+
+
+def _to_number(entry: object) -> float | None:
+    """Return an entry of a block of settings as a number; None if it is none."""
+    if isinstance(entry, bool) or not isinstance(entry, (int, float)):
+        return None
+    return float(entry)
+
+
+def _is_true(entry: object) -> bool:
+    return entry is True or str(entry).strip().lower() in ("true", "yes", "on")
 
 
 def _get_first_line(cell: NotebookNode) -> str:

@@ -34,7 +34,7 @@ from course_import import dependencies, pictures, record_calls
 from course_import.assertions import EXACT, read_assertions
 from course_import.dependencies import read_module
 from course_import.importer import _number_equal_labels
-from course_import.nbgrader_source import CellImportReport, SourceCell
+from course_import.nbgrader_source import CellImportReport, NotASourceNotebook, SourceCell
 from course_import.otter_source import _OtterReader, _read_question
 from course_import.write_exercise import CaseSource, explain_unwritable, format_value
 
@@ -999,13 +999,23 @@ def test_functions_that_read_what_a_test_sets_are_lost_with_their_share_of_the_p
     assert "1 point of 3 came over as they were; 2 points did not come over" in report
 
 
-@pytest.mark.parametrize("hidden", ["hidden: true", "hidden: True", "hidden:  TRUE"])
-def test_otters_hidden_tests_are_found_however_true_is_written(hidden):
+@pytest.mark.parametrize(
+    "first_lines",
+    [
+        '""" # BEGIN TEST CONFIG\nhidden: TRUE\n""" # END TEST CONFIG',
+        '""" # BEGIN TEST CONFIG\nhidden: yes\n""" # END TEST CONFIG',
+        '_ = """ # BEGIN TEST CONFIG\nhidden: true\npoints: 0.75\n""" # END TEST CONFIG',
+        "# HIDDEN",
+        "# Test 2 (hidden)",
+        "## Hidden Test ##",
+    ],
+)
+def test_otters_hidden_tests_are_found_however_true_is_written(first_lines):
     cells = [
         nbformat.v4.new_raw_cell("# BEGIN QUESTION\nname: q1\npoints: 1"),
         nbformat.v4.new_raw_cell("# BEGIN TESTS"),
         code_cell("legs(3) == 12"),
-        code_cell(f'""" # BEGIN TEST CONFIG\n{hidden}\n""" # END TEST CONFIG\nlegs(5) == 20'),
+        code_cell(f"{first_lines}\nlegs(5) == 20"),
         nbformat.v4.new_raw_cell("# END TESTS"),
         nbformat.v4.new_raw_cell("# END QUESTION"),
     ]
@@ -1421,10 +1431,35 @@ def test_points_of_parts_reach_marks_pages_and_platforms(course):
 
 @pytest.mark.parametrize(
     ("text", "points"),
-    [("name: q1\npoints: 0", 0), ("name: q1\npoints: 2.5", 2.5), ("name: q1", 1)],
+    [
+        ("points: 0", [0, 0, 0]),
+        ("points: 2.4", [0.8, 0.8, 0.8]),
+        ("", [0.33, 0.33, 0.34]),
+        ("points: 3 # of 20", [1, 1, 1]),
+        ("points: [0, 1, 4]", [0, 1, 4]),
+        ("points:\n  - 0\n  - 1\n  - 4", [0, 1, 4]),
+        ("points:\n  each: 2", [2, 2, 2]),
+        ("points: 4\nall_or_nothing: true", [4]),
+    ],
 )
 def test_an_otter_question_is_worth_one_point_only_if_it_does_not_say(text, points):
-    assert _read_question(text).points == points
+    cells = make_otter_question("a = 5", [("a > 0", ""), ("a < 9", ""), ("# HIDDEN\na == 5", "")], text)
+    tests = [cell for cell in _OtterReader().convert_cells(cells) if "nbgrader" in cell.metadata]
+    assert [cell.metadata["nbgrader"]["points"] for cell in tests if "a > 0" in cell.source] == points[:1]
+    assert [cell.metadata["nbgrader"].get("points") for cell in tests][1:] == points
+    assert "BEGIN HIDDEN TESTS\n# HIDDEN\na == 5\n### END" in tests[-1].source
+
+
+def test_points_of_one_otter_test_leave_none_to_the_others():
+    config = '""" # BEGIN TEST CONFIG\npoints: 2 # of 3\n""" # END TEST CONFIG\n'
+    cells = make_otter_question("a = 5", [(f"{config}a > 0", ""), ("a < 9", "")], "")
+    tests = [cell for cell in _OtterReader().convert_cells(cells) if "nbgrader" in cell.metadata][1:]
+    assert [cell.metadata["nbgrader"]["points"] for cell in tests] == [2, 0]
+
+
+def test_settings_of_otters_that_are_no_yaml_are_a_sentence():
+    with pytest.raises(NotASourceNotebook, match="no YAML"):
+        _read_question("name: [q1")
 
 
 def test_the_files_of_a_lab_that_come_along_have_one_limit_together(tmp_path, monkeypatch):
