@@ -375,12 +375,16 @@ class _AssertionReader:
         sides: Sequence[ast.expr],
         tolerance: Tolerance,
     ) -> tuple[str, Tolerance]:
-        """Return "value" if one side is a student's whole result, not only its length or type."""
+        """Return "value" if one side is a student's whole result, not only its length or type.
+
+        A relation between two things that students write, `square == guess**2`, is a property.
+        """
         names = self.student_names
         sides = sides[:2]
         student_sides = [side for side in sides if names is None or names & find_used_names(side)]
         has_full_value = any(_is_full_value(side, names) for side in student_sides)
-        if not has_full_value or (names and _share_function(sides, names)):
+        is_relation = names is not None and len(student_sides) > 1
+        if not has_full_value or is_relation or (names and _share_function(sides, names)):
             return "property", EXACT
         return "value", tolerance
 

@@ -1665,3 +1665,16 @@ def test_a_value_that_an_otter_test_shows_is_asserted(course):
     assert "assert all([f(x) > x for x in (1, 2)])" in checks and "12" not in checks
     assert "assert f(5) * 2 == 12" in (course / "solutions/shown/f.py").read_text("utf-8")
     build_course(course, "shown")
+
+
+def test_a_relation_between_two_variables_of_an_answer_stays_a_relation(course):
+    cells = [
+        solution_cell("### BEGIN SOLUTION\nguess = 10\nsquare = guess**2\n### END SOLUTION", "guess"),
+        make_test("assert 5 < guess < 20\nassert square == guess**2", "t", 2),
+    ]
+    assert "2 points of 2 came over as they were." in import_cells(course, cells, name="relation")
+    text = (course / "course_checks/relation.py").read_text("utf-8")
+    assert "assert square == guess ** 2" in text
+    source = (course / "solutions/relation/answer_guess.py").read_text("utf-8")
+    assert source.count(".case(") == 1 and "what the variables hold" not in source
+    build_course(course, "relation")
