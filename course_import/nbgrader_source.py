@@ -23,7 +23,7 @@ HIDDEN_TESTS = re.compile(
     r"^[ \t]*#+ *BEGIN HIDDEN TESTS.*?(?:^[ \t]*#+ *END HIDDEN TESTS[^\n]*|\Z)",
     re.M | re.S,
 )
-_MAGIC_LINE = re.compile(r"\s*[%!]")
+_MAGIC_LINE = re.compile(r"\s*(?:%%?[A-Za-z_]|!(?!=))")  # and no operator, `% m` or `!= 3`
 
 
 class NotASourceNotebook(UsageError):

@@ -1678,3 +1678,9 @@ def test_a_relation_between_two_variables_of_an_answer_stays_a_relation(course):
     source = (course / "solutions/relation/answer_guess.py").read_text("utf-8")
     assert source.count(".case(") == 1 and "what the variables hold" not in source
     build_course(course, "relation")
+
+
+def test_a_line_that_begins_with_an_operator_is_no_magic():
+    source = "x = (7\n     % 4\n     != 3)"
+    assert SourceCell(1, "given", source).plain == source
+    assert SourceCell(1, "given", "%matplotlib inline\n%%time\n!ls").plain == "pass\npass\npass"
