@@ -203,9 +203,8 @@ class ImportReport:
                 lines.append(f"    - {points} {verb} on this")
         names = join_words(["Python's standard library", "numpy", "matplotlib", *self.packages])
         packages = (
-            f"Answers may import {names}. Any other package, such as scipy, is refused. If answers "
-            "may use one, add it to `imports` in course.toml, and import it in a cell that students "
-            "are given."
+            f"Answers may import {names}. Any other package is refused. If answers may use one, "
+            "add it to `imports` in course.toml, and import it in a cell that students are given."
         )
         return "\n".join([*lines, "", packages, "", f"{self._summary()}."]) + "\n"
 

@@ -594,6 +594,9 @@ def test_a_float_will_do_for_a_whole_number_unless_a_test_asks_for_its_type(cour
         make_test("assert even(3) is False", "t4", 1),
     ]
     report = import_cells(course, cells, name="whole")
+    assert (
+        "matplotlib. Any other package is refused. If answers" in report
+    )  # it names none: any may be allowed
     assert "4 points of 4 came over as they were." in report
     assert "`isinstance(two(2), int)` is weaker here, since only the value is compared" in report
     names = ("one", "two", "odd", "even")
