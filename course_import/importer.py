@@ -828,6 +828,14 @@ class _NotebookImporter:
     def _explain_impossible(self, plan: ExercisePlan) -> str:
         if not plan.variables and plan.name in self.course_exercises:
             return f"another lab has an exercise `{plan.name}`; rename one of them"
+        homes = []
+        for cell in self._select("solution"):
+            if plan.name in (*find_definitions(cell.tree)[0], *find_classes(cell.tree)):
+                homes.append(cell.number)
+        if len(homes) > 1 and plan.tests[0] < homes[-1]:
+            return (
+                f"cells {join_words(homes)} define `{plan.name}`, each for its own tests; rename one of them"
+            )
         if not is_exercise_name(plan.name):
             return f"`{plan.name}` is no name for an exercise: plain letters, and no double `_`, are"
         if plan.points <= 0:

@@ -1687,3 +1687,19 @@ def test_a_line_that_begins_with_an_operator_is_no_magic():
     source = "x = (7\n     % 4\n     != 3)"
     assert SourceCell(1, "given", source).plain == source
     assert SourceCell(1, "given", "%matplotlib inline\n%%time\n!ls").plain == "pass\npass\npass"
+
+
+def test_a_function_that_two_questions_define_is_promised_for_neither(course):
+    define = "def area({0}):\n    ### BEGIN SOLUTION\n    return {1}\n    ### END SOLUTION"
+    cells = [
+        solution_cell(define.format("r", "3 * r * r"), "area"),
+        make_test("assert area(2) == 12", "t1", 1),
+        solution_cell(define.format("a, b", "a * b"), "area2"),
+        make_test("assert area(2, 3) == 6", "t2", 1),
+        DOUBLE,
+        make_test("assert double(2) == 4", "t3", 1),
+    ]
+    report = import_cells(course, cells, exit_code=1, name="twice")
+    assert "`area`: cells 1 and 3 define `area`, each for its own tests; rename one of them" in report
+    assert "1 point of 3 came over as they were; 2 points did not come over" in report
+    build_course(course, "twice")
