@@ -49,6 +49,14 @@ def test_a_temporary_file_that_a_killed_process_left_is_replaced(tmp_path):
     assert path.read_text() == "whole" and names_in(tmp_path) == ["marks.csv"]
 
 
+@pytest.mark.parametrize("letter", ["中", "Ж", "x"])
+def test_a_file_whose_name_is_nearly_as_long_as_a_name_may_be_is_written(tmp_path, letter):
+    """A name may have 255 bytes, whatever the letters; that of the temporary file is longer."""
+    path = tmp_path / (letter * (252 // len(letter.encode())))
+    write_file(path, "new")
+    assert path.read_text() == "new" and names_in(tmp_path) == [path.name]
+
+
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no such permissions")
 def test_a_secret_file_is_never_readable_by_others(tmp_path):
     write_file(tmp_path / "salt", "secret", mode=0o600)

@@ -25,6 +25,7 @@ from autograder.values.value_types import (
     convert_argument,
     copy_value,
     map_inputs,
+    pack_value,
     unpack_value,
 )
 
@@ -113,6 +114,12 @@ def test_a_copied_array_keeps_dtype_shape_and_items(array):
 def test_a_numpy_date_by_itself_is_refused():
     with pytest.raises(EncodingError, match="a datetime64 is no value by itself"):
         convert_argument(np.datetime64("2024-02-29"))
+
+
+@pytest.mark.parametrize("length", [dt.timedelta(seconds=1.001), dt.timedelta(days=9999, microseconds=1)])
+def test_a_length_of_time_is_kept_to_the_microsecond(length):
+    assert unpack_value(pack_value(length, []), []) == length
+    assert message_for(length, lambda x: length) is None
 
 
 class Day(dt.datetime):
