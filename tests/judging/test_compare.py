@@ -195,11 +195,22 @@ def test_the_html_escapes_what_the_student_raised():
     assert "&lt;script&gt;" in html
 
 
+def test_the_html_escapes_the_name_and_the_inputs_of_a_case():
+    case = TestCase("a < b", Inputs(("<start>",)), "x", {})
+    html = render_html(judge([case], [CallOutcome("y", "str")], RULES, []))
+    assert "a &lt; b" in html and "<start>" not in html
+
+
 def test_a_table_says_which_cells_differ():
     html = render_tables(EXPECTED, np.where(EXPECTED > 0.8, np.nan, EXPECTED), 1e-7)
     assert html.count("<caption") == 3
     assert html.count("border:2px solid #c04000") == 3  # yours, expected and the difference
     assert "1 of 6 cells differs; it is framed." in html
+
+
+def test_a_table_shows_no_difference_in_cells_that_agree():
+    html = render_tables(np.array([[1.0, 2.0]]), np.array([[1.0 + 1e-12, 5.0]]), 1e-7)
+    assert "e-12" not in html and "<b>3</b>" in html
 
 
 def test_a_large_table_leaves_out_the_middle_but_shows_what_differs():
@@ -332,6 +343,15 @@ def test_what_a_call_prints_can_be_the_answer():
     assert compare_outcome("one\ntwo", right, rules) is None
     wrong = call_student_function(lambda: print("one\nthree"), Inputs())
     assert "says in line 2 'three'; expected 'two'" in compare_outcome("one\ntwo", wrong, rules).observation
+
+
+def test_blanks_before_the_first_printed_line_count_and_those_at_ends_do_not():
+    rules = ComparisonRules(returns="printed")
+    expected = "  *\n ***"
+    right = call_student_function(lambda: print("  * \n ***\n"), Inputs())
+    assert compare_outcome(expected, right, rules) is None
+    wrong = call_student_function(lambda: print("*\n ***"), Inputs())
+    assert "line 1" in compare_outcome(expected, wrong, rules).observation
 
 
 def test_shapes_are_described_for_people():

@@ -94,6 +94,19 @@ def test_a_mistake_that_loses_a_value_is_named():
     assert finding.misconception == "last-letter-lost"
 
 
+def sorts_its_lists(expected, value, tolerance):
+    expected.sort()
+    value.sort()
+    return None if value == expected else "It holds other numbers."
+
+
+def test_a_comparison_that_changes_its_arguments_changes_no_case():
+    case = TestCase("", inputs(1), [3, 1, 2], {})
+    rules = ComparisonRules(compare=f"{__name__}:sorts_its_lists")
+    assert judge([case], [CallOutcome([1, 2, 3], "list")], rules, []).verdict is Verdict.PASS
+    assert case.expected == [3, 1, 2]
+
+
 def test_a_comparison_that_hangs_ends_and_costs_its_exercise_only(monkeypatch):
     monkeypatch.setattr(compare, "MAX_COMPARISON_SECONDS", 0.2)
     rules = ComparisonRules(compare=f"{__name__}:hangs_at_two")

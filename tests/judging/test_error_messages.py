@@ -11,7 +11,8 @@ from autograder.judging.error_messages import (
     classify_error,
     explain_error,
 )
-from autograder.values.case_records import CallOutcome, ComparisonRules
+from autograder.judging.student_calls import call_student_function
+from autograder.values.case_records import CallOutcome, ComparisonRules, Inputs
 from autograder.values.common_mistakes import MISTAKES
 
 
@@ -202,3 +203,14 @@ def test_two_errors_of_one_family_may_have_two_causes(first, second, same):
 def test_names_of_other_libraries_are_translated_into_keras_for_tensors(error, words):
     outcome = CallOutcome(error=f"AttributeError: {error}")
     assert explain_error("attribute-that-is-not-there", outcome) == words
+
+
+def test_a_long_error_of_keras_keeps_its_reason():
+    """Keras puts the reason between the layer's name and a list of all arguments."""
+    reason = "r" * 250
+
+    def call_layer():
+        frame = "Exception encountered when calling A.call(). {} Arguments received by A.call(): x"
+        raise ValueError(frame.format(reason))
+
+    assert call_student_function(call_layer, Inputs()).error == f"ValueError: {reason}"
