@@ -4,13 +4,14 @@ import linecache
 import sys
 import time
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from autograder.core.time_limit import TimeLimitExceeded
 from autograder.diagnosis import repair
-from autograder.diagnosis.repair import MAX_SEARCH_SECONDS, find_repair
+from autograder.diagnosis.repair import MAX_PARTIAL_REPAIRS, MAX_SEARCH_SECONDS, find_repair
 from autograder.judging.compare import compare_outcome
 from autograder.judging.student_calls import call_student_function
 from autograder.student import check as student
@@ -336,6 +337,24 @@ def test_a_repair_of_all_cases_replaces_a_partial_mistake():
         SOFTMAX.replace("np.abs(x)", "x").replace("(axis=axis,", "(axis=axis if x.ndim == 2 else 0,")
     )
     assert "without the `if` in" in text or "failing cases, your result is" not in text
+
+
+def test_a_partial_repair_is_found_after_lesser_improvements():
+    """Only the best improvements are tried, in whatever order they were found."""
+    best = MAX_PARTIAL_REPAIRS + 1
+    search = object.__new__(repair._RepairSearch)
+    search._failing, search._passing = ["first", "second"], []
+    search._improvements = [(0.5, number) for number in range(best)] + [(1.0, best)]
+    search._is_right = lambda code, case: case == "first"
+    code = SimpleNamespace(
+        mutations=[SimpleNamespace(is_combinable=True, rank=0)] * (best + 1),
+        activate=lambda *numbers: None,
+        rank_mutations=lambda: range(best + 1),
+        describe_mutation="With change {}".format,
+    )
+    search._list_mutation_pairs(code)
+    sentence = f"With change {best}, 1 of the 2 failing cases are right."
+    assert search.find_partial_repair(code).endswith(sentence)
 
 
 def test_a_diagnosis_that_takes_too_long_leaves_the_finding(monkeypatch):
