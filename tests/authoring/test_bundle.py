@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from test_build import visible_text
 
 from autograder import __version__
 from autograder.authoring import bundle as bundling
-from autograder.authoring.distribution import run_module
+from autograder.authoring.distribution import list_data_files, run_module
 from autograder.authoring.lab import read_labs
 from autograder.core.course import read_course
 from autograder.core.errors import AutograderError
@@ -238,6 +239,14 @@ def test_no_program_that_made_the_data_is_in_the_zip(student_folder):
     assert (student_folder / "data" / "README.md").exists() and not list(
         (student_folder / "data").glob("*.py")
     )
+
+
+def test_hidden_files_and_programs_beside_the_data_are_no_data(tmp_path):
+    (tmp_path / "data").mkdir()
+    for name in ("a.npz", ".DS_Store", ".~lock.a.ods#", "make.py"):
+        (tmp_path / "data" / name).write_text("")
+    course = replace(COURSE, root=tmp_path, data=("data",))
+    assert [path.name for path in list_data_files(course)] == ["a.npz"]
 
 
 def test_a_failed_program_is_reported_with_its_last_line():

@@ -13,11 +13,13 @@ import pytest
 from command import autograder
 from our_course import COURSE, ROOT
 
+from autograder.authoring import skeleton
 from autograder.authoring.build import build_labs
 from autograder.authoring.lab import LabError, read_lab
 from autograder.authoring.skeleton import SkeletonError, add_exercise, write_course, write_lab
 from autograder.core.course import CourseError, find_course, read_course
 from autograder.core.errors import AutograderError
+from autograder.core.files import write_file
 from autograder.sandbox.choice import explain_unavailability
 
 ENGINE = ROOT / "autograder"
@@ -189,6 +191,11 @@ def test_a_wrong_name_for_a_lab_is_refused(course, name):
         write_lab(read_course(course), name)
 
 
+@pytest.mark.parametrize("name", ["context", "convolutions", "auxiliary", "null-models", "printing", "prn-1"])
+def test_a_lab_name_that_only_begins_like_a_device_of_windows_is_allowed(course, name):
+    assert write_lab(read_course(course), name).is_dir()
+
+
 @pytest.mark.parametrize("name", ["mean distance", "_mean", "a__b", "class", "../a"])
 def test_a_wrong_name_for_an_exercise_is_refused(course, name):
     with pytest.raises(SkeletonError, match="is no name for an exercise"):
@@ -243,6 +250,22 @@ def test_an_exercise_that_cannot_be_added_changes_nothing(course, monkeypatch):
     with pytest.raises(SkeletonError, match="is no notebook that can be read"):
         add_exercise(read_course(course), "first-steps", "mean_time")
     assert not notebook.with_name("mean_time.py").exists()
+
+
+def test_an_exercise_whose_notebook_cannot_be_written_leaves_no_file(course, monkeypatch):
+    """Otherwise the next try would be told that the exercise exists already."""
+
+    def fail_for_notebooks(path, *arguments):
+        if path.suffix == ".ipynb":
+            raise OSError(28, "No space left on device")
+        write_file(path, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(skeleton, "write_file", fail_for_notebooks)
+        with pytest.raises(OSError, match="No space left"):
+            add_exercise(read_course(course), "first-steps", "mean_time")
+    assert not (course / "solutions" / "first-steps" / "mean_time.py").exists()
+    assert add_exercise(read_course(course), "first-steps", "mean_time").is_file()
 
 
 # Misspellings
