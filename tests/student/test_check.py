@@ -524,6 +524,17 @@ def test_a_cell_that_never_ends_is_ended_by_its_cpu_time(tmp_path, monkeypatch):
         check_notebook(tmp_path / "softmax.ipynb")
 
 
+@pytest.mark.long
+def test_each_cell_has_the_whole_cpu_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(notebook_module, "MAX_CELL_CPU_SECONDS", 2)
+    monkeypatch.setattr(notebook_module, "POLL_SECONDS", 0.1)
+    busy = "import time\nend = time.process_time() + 1.3\nwhile time.process_time() < end: pass"
+    test = new_code_cell("", metadata={"nbgrader": {"grade_id": "test-softmax"}})
+    cells = [*(new_code_cell(busy) for _ in range(3)), test]
+    (tmp_path / "softmax.ipynb").write_text(nbformat.writes(new_notebook(cells=cells)))
+    assert check_notebook(tmp_path / "softmax.ipynb")
+
+
 # Before and around a check
 
 

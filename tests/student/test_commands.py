@@ -1,11 +1,15 @@
 """`autograder reset` asks before it empties a lab; a lab's folder stands for its notebook."""
 
+from datetime import datetime
+from types import SimpleNamespace
+
 import pytest
 from click.testing import CliRunner
 from our_course import COURSE
 
 from autograder.cli import main
 from autograder.cli import student as commands
+from autograder.student import workspace
 from autograder.student.workspace import copy_labs
 
 
@@ -42,6 +46,17 @@ def test_a_reset_of_what_is_untouched_leaves_nothing_behind(notebook):
         result = CliRunner().invoke(main, ["reset", str(notebook), *arguments])
         assert result.exit_code == 0 and "Nothing was changed." in result.output
     assert list(notebook.parent.glob("*.before-reset-*")) == []
+
+
+def test_backups_of_the_same_second_are_both_kept(tmp_path, monkeypatch):
+    moments = [datetime(2026, 11, 20, 14, 3, 22, microsecond) for microsecond in (7, 8)]
+    monkeypatch.setattr(workspace, "datetime", SimpleNamespace(now=lambda: moments.pop()))
+    path = tmp_path / "lab.ipynb"
+    backups = []
+    for text in ("first", "second"):
+        path.write_text(text)
+        backups.append(workspace._back_up_notebook(path, "reset"))
+    assert [backup.read_text() for backup in backups] == ["first", "second"]
 
 
 def test_a_lab_s_folder_stands_for_its_notebook(notebook):
