@@ -59,13 +59,18 @@ def check_no_process_remains(request):
     """Check after each test that only supervisor and fork server are left in the sandbox."""
     yield
     if "sandbox" in request.fixturenames:
-        sandbox = request.getfixturevalue("sandbox")
-        deadline = time.monotonic() + 60
+        wait_for_the_ended(request.getfixturevalue("sandbox"))
+
+
+def wait_for_the_ended(sandbox) -> dict[int, str]:
+    """Wait until all processes of submissions have ended, and return those that are left."""
+    deadline = time.monotonic() + 60
+    processes = descendants(sandbox._process.pid)
+    while len(processes) > 3:
+        assert time.monotonic() < deadline, f"processes left behind: {processes}"
+        time.sleep(0.02)
         processes = descendants(sandbox._process.pid)
-        while len(processes) > 3:
-            assert time.monotonic() < deadline, f"processes left behind: {processes}"
-            time.sleep(0.02)
-            processes = descendants(sandbox._process.pid)
+    return processes
 
 
 def descendants(root: int) -> dict[int, str]:
@@ -1345,6 +1350,14 @@ print(json.dumps(sum(1 for o in everything for v in (o.values() if isinstance(o,
     assert printed_json(sandbox, code) == 0
 
 
+@pytest.mark.parametrize("folder", ["/proc", "/dev/pts"])
+def test_what_is_mounted_empty_cannot_be_written(sandbox, folder):
+    """Files there would be in memory that nobody measures."""
+    make_writable = Cell(f"import os; os.chmod('{folder}', 0o777)")
+    _, run = sandbox.run([make_writable, Cell(f"open('{folder}/x', 'w').write('x')")])
+    assert run.status == "error"
+
+
 def test_nothing_of_strangers_reaches_the_graders_terminal(sandbox, capfd):
     attack(
         sandbox,
@@ -1393,6 +1406,14 @@ def test_a_module_that_cannot_be_imported_is_named():
         Bubblewrap(preload=("no_such_module",)).run([DOUBLE])
 
 
+def test_the_message_of_a_failure_ends_as_the_log_does(tmp_path):
+    """Warnings come first in a log, and the error that ended the sandbox comes last."""
+    (tmp_path / "log").write_bytes(b"warning\n" * 500 + b"ImportError: no module x\n")
+    sandbox = NoIsolation()
+    with (tmp_path / "log").open("rb") as sandbox._log:
+        assert sandbox._add_log_excerpt("It fails.").endswith("ImportError: no module x")
+
+
 def test_everything_ends_with_the_grader(tmp_path):
     """A grader that is killed during a run leaves neither processes nor files."""
     code = (
@@ -1417,6 +1438,17 @@ def test_everything_ends_with_the_grader(tmp_path):
 def test_the_fork_server_has_one_thread(sandbox):
     for pid in descendants(sandbox._process.pid):
         assert len(list(Path(f"/proc/{pid}/task").iterdir())) == 1
+
+
+def test_a_submission_leaves_no_open_file_behind(sandbox):
+    def count_open_files():
+        return {pid: len(os.listdir(f"/proc/{pid}/fd")) for pid in wait_for_the_ended(sandbox)}
+
+    sandbox.run([Cell("1")])
+    before = count_open_files()
+    for _ in range(3):
+        sandbox.run([Cell("1")])
+    assert count_open_files() == before
 
 
 def test_confinement_comes_before_any_other_import(tmp_path):

@@ -103,3 +103,15 @@ def test_files_and_folders_are_limited(guest):
         results.append(host.get_call("path_create_directory")(3, 0, len(path)))
     assert results[0] == 0 and results[-1] != 0
     assert results.count(0) <= wasi.MAX_NODES
+
+
+def test_a_file_that_is_renamed_over_another_gives_its_place_back(guest):
+    """Programs save a file by writing another one and renaming it."""
+    host, memory, _ = guest
+    new, old = b"tmp/new", b"tmp/old"
+    write(memory, 0, new + old)
+    for _ in range(wasi.MAX_NODES + 1):
+        assert host.get_call("path_open")(3, 0, 0, len(new), 9, 1 << 6, 0, 0, 100) == 0
+        fd = int.from_bytes(ctypes.string_at(memory.address + 100, 4), "little")
+        assert host.get_call("fd_close")(fd) == 0
+        assert host.get_call("path_rename")(3, 0, len(new), 3, len(new), len(old)) == 0
