@@ -17,23 +17,39 @@ from autograder.sandbox.webassembly import WebAssembly
 LAB = "qkv-attention"
 
 
-def test_the_note_on_a_file_reaches_the_grader_whatever_the_sandbox(tmp_path, monkeypatch):
-    """Regression: the reason for the second sandbox took the place of the note on the file."""
+@pytest.fixture
+def grading_of_ada(tmp_path, monkeypatch):
+    """Return a function that has nbgrader grade a file of Ada's; it returns the note and the options."""
     monkeypatch.chdir(COURSE.root)
     monkeypatch.setenv("AUTOGRADER_CLASSROOM", str(tmp_path))
-    write_file(Classroom(tmp_path, COURSE).submitted / "ada" / LAB / "my own name.ipynb", release(LAB))
-    notes = []
+    calls = []
 
     def grade(course, lab, data, note, options, alone):
-        notes.append(note)
+        calls.append((note, options))
         return GradedSubmission((), nbformat.v4.new_notebook())
+
+    def autograde(name):
+        write_file(Classroom(tmp_path, COURSE).submitted / "ada" / LAB / name, release(LAB))
+        resources = {"nbgrader": {"student": "ada", "assignment": LAB, "notebook": LAB}}
+        nbgrader_autograde.GradingPreprocessor().preprocess(nbformat.v4.new_notebook(), resources)
+        return calls[-1]
 
     monkeypatch.setattr(nbgrader_autograde, "grade_in_worker", grade)
     monkeypatch.setattr(nbgrader_autograde, "find_sandbox", lambda name: WebAssembly)
     monkeypatch.setattr(nbgrader_autograde, "explain_fallback", lambda sandbox: "It does not start here.")
-    resources = {"nbgrader": {"student": "ada", "assignment": LAB, "notebook": LAB}}
-    nbgrader_autograde.GradingPreprocessor().preprocess(nbformat.v4.new_notebook(), resources)
-    assert notes == [f"The file was called 'my own name.ipynb'; it was taken as {LAB}.ipynb."]
+    return autograde
+
+
+def test_the_note_on_a_file_reaches_the_grader_whatever_the_sandbox(grading_of_ada):
+    """Regression: the reason for the second sandbox took the place of the note on the file."""
+    note, _ = grading_of_ada("my own name.ipynb")
+    assert note == f"The file was called 'my own name.ipynb'; it was taken as {LAB}.ipynb."
+
+
+def test_nbgrader_grades_with_the_hidden_cases_of_the_class(grading_of_ada, tmp_path):
+    """They are drawn with the class's secret, as those of `autograder grade` are."""
+    _, options = grading_of_ada(f"{LAB}.ipynb")
+    assert options.salt and options.salt == Classroom(tmp_path, COURSE).salt
 
 
 @pytest.mark.parametrize(("score", "points"), [(0.0, 0.0), (2.5, 2.5)])

@@ -181,6 +181,23 @@ def test_a_file_that_cannot_be_read_within_its_limits_is_no_fault(
         pool.grade_in_worker_as_json(str(ROOT), LAB, b"x", "", GradingOptions(), alone)
 
 
+def test_a_submission_has_time_for_its_run_and_the_follow_through(monkeypatch):
+    given_seconds = []
+
+    class FakeWorker:
+        def run(self, function, *arguments, seconds, memory):
+            given_seconds.append(seconds)
+            return "{}"
+
+    limits = pool.RunLimits(total_seconds=1000)
+    monkeypatch.setattr(pool, "get_worker", FakeWorker)
+    monkeypatch.setattr(pool, "_thread_worker_for_lab", lambda lab: FakeWorker())
+    monkeypatch.setattr(pool, "_release_json", lambda *arguments: "{}")
+    monkeypatch.setattr(pool, "_run_limits", lambda lab: limits)
+    pool.grade_in_worker_as_json(str(ROOT), LAB, b"", "", GradingOptions(sandbox="bubblewrap"))
+    assert given_seconds[0] > 2 * limits.total_seconds
+
+
 # Links and pictures
 
 

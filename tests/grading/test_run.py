@@ -11,20 +11,24 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
 from command import autograder as run_command
+from nbformat.v4 import new_notebook
 from nbgrader.api import Gradebook
 from our_course import COURSE, ROOT, lab, release
 from sample_class import perfect as perfect_lab
 from sample_class import with_answer, wrong_answer
 
+from autograder.core.errors import UsageError
 from autograder.core.notebook_cells import get_grade_id
 from autograder.core.results import ResultReason
-from autograder.gradebook.graded_submission import GradingOptions
+from autograder.gradebook.graded_submission import GradedSubmission, GradingOptions
 from autograder.grading.grade_submission import grade_submission, release_for_grading
 from autograder.grading.pool import PRELOAD, grade_in_this_process
+from autograder.grading.run import GradingSummary, _ClassGrader, _list_submissions_to_grade
 from autograder.judging.judge import describe_broken_dependency
 from autograder.platforms.grade_one import make_platform_result
 from autograder.sandbox.bubblewrap import Bubblewrap
@@ -605,3 +609,25 @@ def test_a_cause_is_traced_only_to_what_an_answer_calls(tmp_path):
     }
     cause = describe_broken_dependency("softmax")
     assert cause in results["bob"] and cause not in results["ada"]
+
+
+def test_a_named_student_who_submitted_another_lab_only_is_no_mistake():
+    submissions = [("ada", "one"), ("bob", "two")]
+    classroom = SimpleNamespace(
+        course=SimpleNamespace(labs=("one", "two")),
+        submitted="submitted",
+        list_submissions=lambda labs: [key for key in submissions if key[1] in labs],
+    )
+    assert _list_submissions_to_grade(classroom, {"one": None}, ["ada", "bob"]) == [("ada", "one")]
+    with pytest.raises(UsageError, match="No submission of eve is in submitted"):
+        _list_submissions_to_grade(classroom, {"one": None}, ["ada", "eve"])
+
+
+def test_what_the_sandbox_has_noticed_is_among_the_notes_of_a_run():
+    grader = object.__new__(_ClassGrader)
+    grader.summary, grader.labs = GradingSummary(), {}
+    grader._save_and_report = lambda *arguments, **options: None
+    graded = GradedSubmission((), new_notebook(), notes=("A note.",), log=("Forged messages came.",))
+    submission = SimpleNamespace(student="ada", lab="one")
+    grader.record_new_results(iter([(submission, graded)]), None, None)
+    assert grader.summary.notes == ["ada, one: A note.", "ada, one: Forged messages came."]
