@@ -6,8 +6,10 @@ import subprocess
 import sys
 from contextlib import ExitStack, contextmanager
 from functools import cache
+from types import SimpleNamespace
 
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 from our_course import ROOT
 
 from autograder.authoring.lab import read_lab
@@ -217,6 +219,15 @@ def test_points_and_prose_decide_nothing(course_copy):
         course_copy, "qkv-attention", "autograder/judging/judge.py", addition=b"\n# A comment.\n"
     )
     path.write_text(text)
+
+
+def test_a_cell_that_becomes_a_set_up_cell_makes_marks_stale():
+    def texts_with(tags):
+        cells = [new_code_cell("x = 1", metadata={"tags": tags})]
+        lab = SimpleNamespace(read_solution=lambda: new_notebook(cells=cells))
+        return list(fingerprint._texts_of_cells_for_grading(lab))
+
+    assert texts_with([]) != texts_with(["setup"])
 
 
 @pytest.mark.parametrize(
