@@ -17,10 +17,12 @@ from downloads import (
     read_submitted,
     submitted_texts,
     write_files,
+    zip_bytes,
 )
 
 from autograder.gradebook.class_list import ClassListError, read_class_list
 from autograder.gradebook.policy import parse_extension
+from autograder.intake import read_origins
 from autograder.intake.platform_metadata import parse_timestamp
 from autograder.intake.roster import PlatformIdentity, read_roster
 
@@ -305,6 +307,15 @@ def test_the_newest_attempt_counts_whatever_zone_is_named_later(
     attempts[blackboard_name("Lab_ada1", "20-16-00-00")] = notebook("2")
     collect([make_download(attempts, "second")], classroom, **second_zone)
     assert submitted_texts(classroom) == {"ada1/qkv-attention": "2"}
+
+
+@pytest.mark.parametrize("name", ["bo/qkv-attention.ipynb", "bo/qkv-attention.zip"])
+def test_a_file_on_the_disk_has_no_zone_of_the_course_and_neither_has_a_students_zip(classroom, inbox, name):
+    """The time of a file on the disk is a moment; a zone would shift it in a later run."""
+    data = zip_bytes({"qkv-attention.ipynb": notebook()}) if name.endswith("zip") else notebook()
+    collect([write_files(inbox, {name: data})], classroom, course_timezone="Asia/Tokyo")
+    (origin,) = read_origins(classroom.root).values()
+    assert origin.zone == ""
 
 
 def test_the_same_bytes_an_hour_later_are_another_attempt(classroom, tmp_path):

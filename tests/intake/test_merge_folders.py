@@ -40,6 +40,14 @@ def test_the_newer_submission_counts_with_its_time_and_origin(classroom, inbox, 
     assert earlier.read_bytes() == notebook(other) and earlier.with_suffix(".txt").is_file()
 
 
+def test_the_choice_of_an_attempt_moves_with_the_results(classroom):
+    write_files(classroom.root, {f"submitted/bob/{LAB}/{LAB}.ipynb": notebook()})
+    write_files(classroom.root, {f"results/bob/{LAB}.counts": b"x.ipynb"})
+    merge(classroom)
+    assert (classroom.root / f"results/robert/{LAB}.counts").read_text() == "x.ipynb"
+    assert list_labs_of_student(classroom.root, "bob") == []
+
+
 def test_a_link_in_place_of_a_folder_is_left_alone(classroom, inbox, tmp_path):
     write_files(tmp_path / "elsewhere", {f"{LAB}/{LAB}.ipynb": notebook()})
     classroom.submitted.mkdir(parents=True)

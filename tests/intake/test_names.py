@@ -133,3 +133,8 @@ def test_any_name_becomes_a_safe_folder(name):
 def test_two_names_are_one_folder_only_if_they_are_one_name(first, second):
     are_equal = unicodedata.normalize("NFC", first).strip() == unicodedata.normalize("NFC", second).strip()
     assert (make_safe_folder_name(first) == make_safe_folder_name(second)) == are_equal
+
+
+def test_names_that_differ_in_a_byte_that_is_no_text_are_two_folders():
+    """Python reads a file name that is not UTF-8 into lone surrogates."""
+    assert make_safe_folder_name("J\udce9r\udce9my") != make_safe_folder_name("J\udce8r\udce9my")

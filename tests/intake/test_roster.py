@@ -316,3 +316,9 @@ def test_the_same_row_twice_is_one_person(tmp_path):
     read = roster.read_roster(path)
     assert [person.student for person in read.people] == ["ada", "bo"]
     assert read.notes == ()
+
+
+def test_only_a_status_that_begins_with_the_word_is_a_withdrawal(tmp_path):
+    text = "Login,Status\nada,Active (was removed by mistake)\nbo,Withdrawn\ncy,Not withdrawn\n"
+    people = roster.read_roster(write_roster(tmp_path, text)).people
+    assert [person.withdrawn for person in people] == [False, True, False]
