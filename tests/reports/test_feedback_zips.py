@@ -134,6 +134,17 @@ def test_the_same_pages_make_the_same_zip(classroom, prepared):
     assert path.read_bytes() == content
 
 
+def test_a_zip_without_pages_any_more_is_deleted(classroom, prepared):
+    """Otherwise last week's pages would be uploaded again."""
+    came_from(classroom, "ada", "Moodle", name="Ada Lovelace", participant="1234")
+    grade_and_write_archives(classroom, prepared, ["ada"])
+    archive = classroom.root / "returned" / f"{LAB}-moodle.zip"
+    assert archive.exists()
+    came_from(classroom, "ada", "folder")
+    write_archives(classroom)
+    assert not archive.exists()
+
+
 def test_one_page_that_fails_does_not_affect_the_others(classroom, prepared):
     """A name of 255 letters, or a missing graded notebook, once ended the command for all."""
     long_name = "x" * 255

@@ -434,6 +434,14 @@ def test_similar_answers_stand_together():
     ]
 
 
+def test_equal_answers_stand_in_the_order_of_the_names_that_are_shown():
+    """In the order of the real names, an anonymous sheet would tell who is who."""
+    names = {"ada": "student-9", "bo": "student-1", "cy": "student-5"}
+    answers = [StudentAnswer(s, name, ManualMark(), "", source="same") for s, name in names.items()]
+    (group,) = group_answers(answers)
+    assert [answer.name for _, answer in group.wordings[0]] == ["student-1", "student-5", "student-9"]
+
+
 def test_pseudonyms(room):
     path = write_sheet(room, anonymous=True)
     page = path.with_suffix(".html").read_text("utf-8")

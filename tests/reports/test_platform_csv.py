@@ -137,6 +137,8 @@ def test_a_participant_number_of_a_group_identifies_nobody():
         # A column without a lab's name: it agrees with Zoe's submission, or it is another lab's.
         ([{"": "1"}, {"": "2"}, {"": "9"}], ["Participant 1", "Participant 2", "Participant 9"]),
         ([{"": "1"}, {"": "2"}, {"": "8"}], ["Participant 9"]),
+        # A column with the lab's name counts more.
+        ([{"": "1", "one": "7"}, {"": "2"}, {"": "9"}], ["Participant 7", "Participant 2", "Participant 9"]),
     ],
 )
 def test_the_roster_has_the_participant_numbers_of_a_group(columns, identifiers):
