@@ -84,6 +84,12 @@ def test_packages_of_the_same_lab_have_the_same_bytes(packages, tmp_path):
     assert read_folder(tmp_path / "github") == read_folder(packages / "github")
 
 
+@pytest.mark.parametrize("name", ["github", "prairielearn"])
+def test_others_can_read_a_package(packages, name):
+    """It may lie on a disk that an institute shares."""
+    assert (packages / name).stat().st_mode & 0o777 == 0o755
+
+
 def test_a_package_is_complete_and_holds_nothing_of_this_machine(packages):
     files = read_folder(packages / "gradescope")
     assert {
