@@ -12,7 +12,9 @@ from our_course import COURSE, ROOT
 
 from autograder import intake
 from autograder.authoring import build
+from autograder.authoring.lab import Lab
 from autograder.cli import main
+from autograder.cli.options import choose_labs
 from autograder.core.course import CLASSROOM_VARIABLE
 from autograder.core.errors import AutograderError
 from autograder.reports import class_page, manual_marks
@@ -168,11 +170,19 @@ def test_answers_passes_its_options_on(monkeypatch, tmp_path, options):
 
 @pytest.mark.parametrize("options", [[], ["--anew"], ["--check"]])
 def test_build_passes_its_options_on(monkeypatch, options):
-    build_labs = Recorder([])
+    build_labs, build_pages = Recorder([]), Recorder([])
     monkeypatch.setattr(build, "build_labs", build_labs)
-    monkeypatch.setattr(build, "build_page_notebooks", Recorder([]))
+    monkeypatch.setattr(build, "build_page_notebooks", build_pages)
     run("build", "additive-attention", "--course", COURSE.root, *options)
     assert build_labs.kwargs == {"check": "--check" in options, "refresh_outputs": "--anew" in options}
+    assert build_pages.kwargs == {"check": "--check" in options}
+
+
+def test_a_lab_that_lacks_its_packages_is_no_line_of_the_results(monkeypatch, capsys):
+    monkeypatch.setattr(Lab, "unavailable_reason", lambda self: "It needs keras.")
+    assert choose_labs([]) == []
+    captured = capsys.readouterr()
+    assert captured.out == "" and f"Left out: {COURSE.labs[0]}. It needs keras." in captured.err
 
 
 @pytest.fixture(autouse=True)
