@@ -2,7 +2,7 @@
 
 import zipfile
 
-from course_site.site import _write_wheel, make_index_page
+from course_site.site import _find_dependencies, _write_wheel, make_index_page
 
 
 def write_wheel(folder, files):
@@ -34,3 +34,12 @@ def test_a_courses_title_is_text_on_the_first_page():
     page = make_index_page("Sets <script>alert(1)</script> & maps")
     assert "<title>Sets &lt;script&gt;alert(1)&lt;/script&gt; &amp; maps</title>" in page
     assert "alert(1)</script>" not in page
+
+
+def test_a_dependency_is_found_under_any_spelling_of_its_name():
+    packages = {
+        "ipython": {"depends": ["prompt_toolkit", "Jinja2"]},
+        "prompt-toolkit": {"depends": []},
+        "jinja2": {"depends": []},
+    }
+    assert sorted(_find_dependencies(packages, ["ipython"])) == ["ipython", "jinja2", "prompt-toolkit"]
