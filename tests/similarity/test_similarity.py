@@ -218,6 +218,26 @@ def test_each_students_first_pair_comes_before_anybodys_second():
     assert sort_pairs_fairly([*crowd, pair("y", "z")])[:4].count(pair("y", "z")) == 1
 
 
+def test_words_of_the_lab_are_not_quoted_though_both_have_them_at_the_same_places():
+    first = "one two three four five six seven eight".split()
+    second = "one two three four five six other words".split()
+    is_own = [False] * 5 + [True] * 3  # the first five words are the lab's
+    assert shared_passages._longest_shared_passage(first, is_own, second, is_own) == ""
+    assert shared_passages._longest_shared_passage(first, [True] * 8, second, [True] * 8).startswith(
+        "one two"
+    )
+
+
+def test_a_student_in_many_pairs_leaves_room_for_the_pairs_of_others():
+    count = pairs_module.MAX_LAB_PAIRS + 3
+    submissions = [ComparedSubmission(f"s{number:03}", EMPTY) for number in range(count + 2)]
+    scores = [shared_passages.PairScore(0, number, 1.0, None, "") for number in range(1, count)]
+    scores.append(shared_passages.PairScore(count, count + 1, 0.9, None, ""))
+    similar_pairs = find_lab_pairs(lab(LAB), submissions, {}, compare=lambda *tokens: scores)
+    assert len(similar_pairs) == pairs_module.MAX_LAB_PAIRS
+    assert (f"s{count:03}", f"s{count + 1:03}") in [pair.students for pair in similar_pairs]
+
+
 @pytest.fixture
 def class_of_two(tmp_path):
     text = (
