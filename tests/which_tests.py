@@ -26,6 +26,8 @@ TESTS = {
     # Their messages and values are compared by the tests of these packages, too.
     "autograder/judging/": ["tests/judging", "tests/values", "tests/student"],
     "autograder/core/course.py": ["tests/core", "tests/authoring", "tests/platforms"],
+    # A check in a notebook ends by these limits of time.
+    "autograder/core/cpu_time.py": ["tests/core", "tests/student"],
     "autograder/core/": ["tests/core", "tests/platforms", "tests/style/test_docs.py"],
     # Days of lateness and due dates are worked out by hand in the tests of reports, too.
     **{
@@ -47,6 +49,8 @@ TESTS = {
         "tests/gradebook/test_policy.py",
         "tests/gradebook/test_term_model.py",
     ],
+    # A line of a result is one line, whatever the submission prints.
+    "autograder/reports/terminal.py": ["tests/reports", "tests/grading/test_resource_limits.py"],
     **{
         f"autograder/{package}/": [f"tests/{package}"]
         for package in (
