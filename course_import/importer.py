@@ -659,15 +659,16 @@ class _NotebookImporter:
                     plans[plans_by_name[name].name] = plans_by_name[name]
                 if _PYTHON_TYPE_CHECK.search(assertion.source):
                     self.reports[cell.number].additions.append(
-                        f"`{_shorten(assertion.source)}` is weaker here, since only the value is compared: a "
-                        "number of NumPy's, a whole number for a float and a tuple for a list are right, too"
+                        f"`{_shorten(assertion.source)}` is weaker here, since only the value is "
+                        "compared: a number of NumPy's, a whole number for a float and a tuple for a "
+                        "list are right, too"
                     )
             else:
                 remaining.append(assertion)
         return plans, remaining
 
     def _has_cases_for(self, assertion: Assertion, cell: SourceCell) -> bool:
-        """Return True if the cases of exercises compare all calls that this assertion depends on."""
+        """Return True if the cases compare all calls that this assertion depends on."""
         for name in assertion.names & set(self.exercises):
             if not self.exercises[name].calls or assertion.calls_elsewhere(name):
                 return False
@@ -910,7 +911,7 @@ class _NotebookImporter:
                 report.problems.append("it is no Python, and is kept as text")
 
     def _describe_parts(self, cell: SourceCell) -> Iterator[str]:
-        """Yield how the points of a test cell are given, if other cells give points for the same answer."""
+        """Yield how a test cell's points are given, if other cells give points for the same answer."""
         for plan in self.exercises.values():
             if cell.number not in plan.tests or not plan.has_several_scored_tests:
                 continue
@@ -986,7 +987,7 @@ class _NotebookImporter:
         )
 
     def _make_cases(self, plan: ExercisePlan, parts: Mapping[int, str]) -> list[CaseSource]:
-        """Return a test case for each set of arguments and each part; prefer calls that students see."""
+        """Return a case for each set of arguments and each part; prefer calls that students see."""
         cases: dict[tuple[str, str], CaseSource] = {}
         variables_by_test = plan.variables_by_test
         if variables_by_test and not parts:
@@ -1226,7 +1227,7 @@ def _select_cases_evenly(cases: Sequence[CaseSource], count: int) -> list[CaseSo
 
 
 def _assign_parts_to_cases(cases: Sequence[CaseSource], parts: Mapping[int, str]) -> list[CaseSource]:
-    """Return the cases with the name of their part, which makes the same label in two parts differ."""
+    """Return the cases with the name of their part, so that equal labels in two parts differ."""
     if not parts:
         return list(cases)
     parts_by_label: dict[str, str] = {}
@@ -1240,7 +1241,7 @@ def _assign_parts_to_cases(cases: Sequence[CaseSource], parts: Mapping[int, str]
 
 
 def _name_calls_apart(function: str, cases: Sequence[CaseSource]) -> list[CaseSource]:
-    """Return the cases, labelled with their call where an assertion in a loop makes several calls."""
+    """Return the cases, labelled with their call where an assertion makes several calls."""
     arguments_by_label: dict[str, set[str]] = {}
     for case in cases:
         arguments_by_label.setdefault(case.label, set()).add(case.arguments)
@@ -1254,7 +1255,7 @@ def _name_calls_apart(function: str, cases: Sequence[CaseSource]) -> list[CaseSo
 
 
 def _number_equal_labels(cases: Sequence[CaseSource]) -> list[CaseSource]:
-    """Return the cases with a number after each label that an earlier case has: a build refuses two."""
+    """Return the cases with a number after each label that an earlier case has."""
     numbered: dict[str, CaseSource] = {}
     for case in cases:
         label, number = case.label, 1

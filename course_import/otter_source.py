@@ -41,7 +41,9 @@ _REGION = re.compile(r"^(\s*)#+ *(BEGIN|END) SOLUTION(?: NO PROMPT)?\s*$")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*(?: *, *[A-Za-z_]\w*)*) *=(?!=)")
 _NUMPY_NUMBER = re.compile(r"np\.(?:int|uint|float)\d+\((.*)\)")
 # Functions that give True in a test that was saved without its outputs.
-_PREDICATES = frozenset("all any isinstance isclose allclose array_equal equals issubset issuperset".split())
+_PREDICATES = frozenset(
+    ("all", "any", "isinstance", "isclose", "allclose", "array_equal", "equals", "issubset", "issuperset")
+)
 _PROMPT_LINE = re.compile(r"([A-Za-z_]\w*) *= *\.\.\. *$")
 
 

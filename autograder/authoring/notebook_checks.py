@@ -98,8 +98,8 @@ def _find_open_model_answers(lab: Lab) -> Iterator[str]:
             f"{lab.name}: {place} the manually graded question {question.id!r}, where its answer "
             "is to be a manually graded solution cell; of any other cell, students get what you "
             "wrote in it. In JupyterLab's panel nbgrader → Create assignment, set the answer's "
-            "cell to “Manually graded answer” (its `nbgrader` metadata then has "
-            '"grade": true and "solution": true).'
+            "cell to “Manually graded answer”. Its metadata `nbgrader` then has `grade` and "
+            "`solution`, both true."
         )
 
 
