@@ -221,7 +221,8 @@ def _may_change(statement: ast.stmt, names: Set[str]) -> bool:
     if isinstance(statement, (ast.For, ast.While, ast.If, ast.With)):
         if any(isinstance(node, ast.Assert) for node in ast.walk(statement)):
             return False
-        return any(_may_change(part, names) for part in (*statement.body, *getattr(statement, "orelse", [])))
+        parts = [*statement.body, *getattr(statement, "orelse", [])]
+        return any(_may_change(part, names) for part in parts)
     call = statement.value if isinstance(statement, ast.Expr) else None
     if not isinstance(call, ast.Call):
         return False

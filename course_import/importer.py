@@ -741,7 +741,8 @@ class _NotebookImporter:
             return "it reads a file, and what comes along is students', too"
         files = _find_written_files(cell.tree) - _find_written_files(ast.parse(test.source))
         if files & _find_strings(test.source):
-            return f"it needs {_quote_names(sorted(files))}, a file that another part of the cell makes"
+            quoted_files = _quote_names(sorted(files))
+            return f"it needs {quoted_files}, a file that another part of the cell makes"
         large = [k for k, value in trial.values.items() if explain_unwritable((), {k: value})]
         problem = trial.problem
         if not problem and test.subject:

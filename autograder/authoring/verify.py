@@ -50,7 +50,8 @@ def find_lab_weaknesses(lab: Lab) -> list[str]:
         try:
             fresh_reference = getattr(fresh_names, name)
         except AttributeError as error:  # its text names the most similar name
-            weaknesses.append(f"{lab.name}: {name}: {error} Let the cell {make_grade_id(name)!r} define it.")
+            cell = make_grade_id(name)
+            weaknesses.append(f"{lab.name}: {name}: {error} Let the cell {cell!r} define it.")
             continue
         for weakness in find_case_weaknesses(exercise, fresh_reference):
             weaknesses.append(f"{lab.name}: {name}: {weakness}")

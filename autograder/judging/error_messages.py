@@ -4,6 +4,7 @@ The families of errors are those of Python, NumPy and Keras's backends. Names th
 libraries, such as PyTorch's `masked_fill`, are translated into NumPy's.
 """
 
+import ast
 import re
 import sys
 from collections.abc import Callable
@@ -488,7 +489,27 @@ def _explain_operator(outcome: CallOutcome) -> str:
     sign, left, right = match.groups()
     if {left, right} & set(_FUNCTION_TYPES):
         return f"On one side of `{sign}` stands a function that has not been called: its round brackets are missing."
+    if sign in ("^", "^=") and {left, right} <= {"int", "float", "numpy.ndarray", "numpy.float64"}:
+        return f"In Python a power is written `**`, such as `x ** 2`; `{sign}` combines bits."
     return f"`{sign}` does not work between {_name_type(left)} and {_name_type(right)}."
+
+
+def _explain_ambiguous_truth(outcome: CallOutcome) -> str:
+    """Explain comparisons without brackets beside `&` or `|`, which Python reads as a chain."""
+    try:
+        tree = ast.parse(_get_line(outcome).strip().removeprefix("return "))
+    except SyntaxError:
+        return ""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Compare):
+            continue
+        for operand in (node.left, *node.comparators):
+            if isinstance(operand, ast.BinOp) and isinstance(operand.op, (ast.BitAnd, ast.BitOr)):
+                return (
+                    "Python computes `&` and `|` before `<`, `>=` and `==`. Put each comparison into "
+                    "brackets, such as `(i >= 0) & (i < n)`."
+                )
+    return ""
 
 
 _EXPLAINERS: dict[str, Callable[[CallOutcome], str]] = {
@@ -501,6 +522,7 @@ _EXPLAINERS: dict[str, Callable[[CallOutcome], str]] = {
     "variable-without-a-value": _explain_variable_without_value,
     "name-not-defined": _explain_undefined_name,
     "array-for-a-single-number": _explain_sequence_instead_of_number,
+    "array-for-yes-or-no": _explain_ambiguous_truth,
     "attribute-that-is-not-there": _explain_attribute,
     "call-that-does-not-fit": _explain_wrong_arguments,
     "axes-that-do-not-match": _explain_axes,

@@ -330,6 +330,13 @@ def _is_rearranged(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) 
     return bool(differs and np.allclose(expected_sorted, values_sorted, rtol=1e-6, atol=1e-9))
 
 
+def _repeats_last_part(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
+    """Return True if all parts along the first axis equal the last one, which alone is right."""
+    if values.ndim < 2 or len(values) < 2 or (expected == expected[-1]).all():
+        return None
+    return bool((values == values[-1]).all() and agree[-1].all())
+
+
 def _differs_exactly_at(axis: int, choose_positions: Callable[[Any, int], Any]) -> Predicate:
     """Make a test: are exactly those positions along an axis wrong that a function chooses?
 
@@ -399,6 +406,8 @@ _RELATION_PATTERNS: PatternTable = [
      _is_scaled_along_axis(-1)),
     ("Each column is the expected column times a factor that differs from column to column.",
      _is_scaled_along_axis(-2)),
+    ("Along the first axis every part equals the last one. Do you append the same array each time, "
+     "and only change its numbers? Make a new array in each turn of the loop.", _repeats_last_part),
     ("The result has the expected numbers, but in other positions.", _is_rearranged),
 ]  # fmt: skip
 _DIAGONAL_PATTERNS: PatternTable = [

@@ -39,6 +39,8 @@ KEYWORD_EQUIVALENTS = {
     "size": "NumPy's functions for zeros and ones call it `shape`; the sizes are one tuple.",
     "num_classes": "In NumPy: `np.eye(classes)[targets]`.",
     "dtypes": "In NumPy it is `dtype`.",
+    "dim1": "In NumPy it is `axis1`.",
+    "dim2": "In NumPy it is `axis2`.",
     "initializer": "In NumPy it is `initial`.",
 }
 
@@ -104,7 +106,7 @@ _EQUIVALENTS = {
     "rank": "x.ndim",
     "numel": "x.size",
     "chunk": "np.split(x, n, axis)",
-    "split": "np.split(x, n, axis)",
+    "split": "`np.split(x, n, axis)` makes n parts, where PyTorch's `split(n)` makes parts of n rows.",
     "unflatten": "x.reshape(...)",
     "split_with_sizes": "np.split(x, places, axis)",
     "unbind": "list(x)",

@@ -485,6 +485,17 @@ def test_errors_about_broadcasting_are_the_same_for_the_same_sizes_only(first, s
     assert same_outcome(*answers, ComparisonRules()) == is_same
 
 
+def test_one_array_that_is_filled_again_and_again_is_recognised():
+    expected = np.arange(24.0).reshape(4, 3, 2)
+    repeated = np.broadcast_to(expected[-1], expected.shape)
+    text = describe_difference_pattern([(expected, repeated)], ComparisonRules())
+    assert text.startswith("Along the first axis every part equals the last one.")
+    repeated = np.broadcast_to(expected[0], expected.shape)
+    assert "Along the first axis" not in describe_difference_pattern(
+        [(expected, repeated)], ComparisonRules()
+    )
+
+
 @pytest.mark.parametrize(
     ("dtype", "error", "is_right"),
     [("float32", 3e-7, True), ("float32", 1e-3, False), ("float64", 3e-7, False)],
