@@ -339,6 +339,9 @@ class _AssertionReader:
             case ast.Call(args=sides, keywords=keywords) if name in _DECIMALS:
                 decimals: float
                 decimals, units = _DECIMALS[name]
+                by_name = {keyword.arg: keyword.value for keyword in keywords}
+                if "delta" in by_name:
+                    return self._classify_sides(sides, (0.0, _read_number(by_name["delta"], 0.0)))
                 arguments = sides[2:3]
                 arguments += [k.value for k in keywords if k.arg in ("decimal", "places")]
                 if arguments:
@@ -476,7 +479,10 @@ def _read_tolerance(call: ast.Call, relative: float, absolute: float) -> tuple[f
         ("rel_tol", "abs_tol"),
     ):
         tolerance = [*_MATH_ISCLOSE]
-    arguments = dict(enumerate(call.args[2:4]))
+    first = 2  # position of the relative tolerance, after the two values that are compared
+    if get_called_name(call) == "approx":
+        first = 1  # approx takes the expected value only
+    arguments = dict(enumerate(call.args[first : first + 2]))
     for name, value in keywords.items():
         if name in _TOLERANCE_KEYWORDS:
             arguments[_TOLERANCE_KEYWORDS[name]] = value

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.core.memory_limit import limit_added_memory
+from autograder.core.address_space import limit_added_memory
 from autograder.core.time_limit import TimeLimitExceeded, limit_call_time
 from autograder.judging.compare import same_outcome
 from autograder.judging.student_calls import call_student_function

@@ -32,8 +32,8 @@ from typing import Any
 
 import numpy as np
 
+from autograder.core.address_space import limit_added_memory
 from autograder.core.cpu_time import Stopwatch
-from autograder.core.memory_limit import limit_added_memory
 from autograder.core.text_format import truncate
 from autograder.diagnosis.argument_probe import count_input_numbers, is_repeatable
 from autograder.diagnosis.mutations import (

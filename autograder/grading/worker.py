@@ -28,8 +28,8 @@ from typing import IO, Any, TypeVar
 
 import psutil
 
+from autograder.core.address_space import limit_added_memory
 from autograder.core.cpu_time import Stopwatch
-from autograder.core.memory_limit import limit_added_memory
 
 DEFAULT_CPU_SECONDS, DEFAULT_MEGABYTES = 60.0, 1_500
 POLL_SECONDS = 0.05  # between two measurements of a worker

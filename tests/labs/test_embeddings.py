@@ -343,7 +343,7 @@ def test_the_lexicon_covers_what_it_should(lexicon):
 
 @pytest.mark.long
 def test_the_script_builds_the_shipped_files_again(built):
-    assert script.differences(DATA, built) == []
+    assert script.list_differences(DATA, built) == []
 
 
 @pytest.mark.long
@@ -381,15 +381,15 @@ def test_a_difference_from_the_shipped_files_shows(built, tmp_path):
     )
     vectors[3, 4] += 1e-4
     store.write(tmp_path, "en", "x", words, vectors=vectors)
-    assert script.differences(built, tmp_path) == [
+    assert script.list_differences(built, tmp_path) == [
         "embeddings_en.npz: a number differs by 1.0e-04.",
     ]
     store.write(tmp_path, "en", "x", [*words[:-1], "zzz"], vectors=vectors)
-    assert script.differences(built, tmp_path) == [
+    assert script.list_differences(built, tmp_path) == [
         "embeddings_en.npz: 2 words are in one file only.",
     ]
     (tmp_path / "embeddings_fr.npz").unlink()
-    assert "There is no file" in script.differences(built, tmp_path)[1]
+    assert "There is no file" in script.list_differences(built, tmp_path)[1]
 
 
 def test_the_files_are_small_and_hold_no_pickle():
