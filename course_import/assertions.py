@@ -80,7 +80,7 @@ class Assertion:
         Names that the local ones depend on in another way, as in a loop.
     unresolved_names : set of str
         Names that those in the expansion depend on.
-    callers : set of str
+    called_functions : set of str
         Students' functions that are called with a name in the assertion, if it depends on no other
         name of students: it may test that its argument is not changed.
     """
@@ -94,7 +94,7 @@ class Assertion:
     references: Mapping[str, list[tuple[int, int]]]
     indirect_names: Set[str]
     unresolved_names: Set[str]
-    callers: Set[str]
+    called_functions: Set[str]
 
     @cached_property
     def source(self) -> str:
@@ -108,7 +108,7 @@ class Assertion:
             r"'(\w+)' in (?:vars|globals|locals|dir)\(\)",
             ast.unparse(self.expansion),
         )
-        return {*self.references, *strings, *self.indirect_names, *self.callers}
+        return {*self.references, *strings, *self.indirect_names, *self.called_functions}
 
     @property
     def is_truth_of_call(self) -> bool:
@@ -194,7 +194,7 @@ class _AssertionReader:
         Expressions assigned to the cell's local names, expanded.
     dependencies : dict of str to set of str
         Names that each name defined or changed in the cell depends on.
-    callers : dict of str to set of str
+    functions_by_argument : dict of str to set of str
         Students' functions that are called with a variable as an argument, by the variable.
     """
 
@@ -212,7 +212,7 @@ class _AssertionReader:
                 self.autotests.add(number)
         self.local_values: dict[str, ast.expr] = {}
         self.dependencies: dict[str, set[str]] = {}
-        self.callers = _find_callers(source, student_names or set())
+        self.functions_by_argument = _find_functions_by_argument(source, student_names or set())
         for statement in ast.parse(uncomment_autotests(source)).body:
             names = find_used_names(statement)
             for name in [*names]:
@@ -300,10 +300,10 @@ class _AssertionReader:
         unresolved_names: set[str] = set()
         for name in references:
             unresolved_names |= self.dependencies.get(name, set())
-        callers: set[str] = set()
+        called_functions: set[str] = set()
         if self.student_names and not self.student_names & {*references, *indirect_names}:
             for name in find_used_names(expression):
-                callers |= self.callers.get(name, set())
+                called_functions |= self.functions_by_argument.get(name, set())
         hidden = not self.hidden.isdisjoint(lines)
         return Assertion(
             kind,
@@ -315,7 +315,7 @@ class _AssertionReader:
             references,
             indirect_names,
             unresolved_names,
-            callers,
+            called_functions,
         )
 
     def _classify(self, test: ast.AST) -> tuple[str, Tolerance]:
@@ -392,16 +392,16 @@ class _AssertionReader:
         return "value", tolerance
 
 
-def _find_callers(source: str, student_names: Set[str]) -> dict[str, set[str]]:
+def _find_functions_by_argument(source: str, student_names: Set[str]) -> dict[str, set[str]]:
     """Return the students' functions that are called with each variable as an argument."""
-    callers: dict[str, set[str]] = {}
+    functions: dict[str, set[str]] = {}
     for node in ast.walk(ast.parse(uncomment_autotests(source))):
         if not isinstance(node, ast.Call) or get_called_name(node) not in student_names:
             continue
         for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
             if isinstance(argument, ast.Name):
-                callers.setdefault(argument.id, set()).add(get_called_name(node))
-    return callers
+                functions.setdefault(argument.id, set()).add(get_called_name(node))
+    return functions
 
 
 def _split_conjunction(test: ast.expr) -> Iterator[ast.expr]:

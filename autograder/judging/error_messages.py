@@ -497,7 +497,7 @@ def _explain_operator(outcome: CallOutcome) -> str:
 def _explain_ambiguous_truth(outcome: CallOutcome) -> str:
     """Explain comparisons without brackets beside `&` or `|`, which Python reads as a chain."""
     try:
-        tree = ast.parse(_get_line(outcome).strip().removeprefix("return "))
+        tree = ast.parse(_get_line(outcome).strip())
     except SyntaxError:
         return ""
     for node in ast.walk(tree):

@@ -112,6 +112,7 @@ def explain(code):
         ("'a' - x.shape", "operator-that-does-not-fit", "between a str and a tuple"),
         ("0.9 ^ 3", "operator-that-does-not-fit", "a power is written `**`"),
         ("i = np.arange(3); y = i >= 0 & i < 2", "array-for-yes-or-no", "comparison into brackets"),
+        ("i = np.arange(3); f(i >= 0 & i < 2)", "array-for-yes-or-no", "comparison into brackets"),
         ("bool(x)", "array-for-yes-or-no", ""),
         ("x.diagonal(dim1=0)", "call-that-does-not-fit", "In NumPy it is `axis1`."),
         ("x.split(2)", "attribute-that-is-not-there", "PyTorch's `split(n)` makes parts of n rows"),
