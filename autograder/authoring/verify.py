@@ -368,7 +368,7 @@ def _name_arguments(exercise: Exercise, inputs: Inputs) -> dict[str, Value]:
     return dict(zip(exercise.argument_names, inputs.args, strict=False)) | dict(inputs.kwargs)
 
 
-_OTHER = -1  # number of axes of a value that has none, such as a list
+_NO_ARRAY = -1  # number of axes of a value that has none, such as a list
 
 
 def _find_cases_outside_of_domain(exercise: Exercise) -> Iterator[str]:
@@ -387,11 +387,11 @@ def _find_cases_outside_of_domain(exercise: Exercise) -> Iterator[str]:
             elif not exercise.expects_error(label):
                 counts_in_cases.setdefault(name, {})[label] = _count_axes(value)
     for name, counts in counts_in_cases.items():
-        domain_counts = counts_in_domain.get(name, {_OTHER})
+        domain_counts = counts_in_domain.get(name, {_NO_ARRAY})
         others = [label for label, count in counts.items() if count not in domain_counts]
-        if _OTHER in domain_counts or len(others) != 1 or len(counts) == 1:
+        if _NO_ARRAY in domain_counts or len(others) != 1 or len(counts) == 1:
             continue
-        if counts[others[0]] == _OTHER:
+        if counts[others[0]] == _NO_ARRAY:
             continue
         yield (
             f"{exercise.lab.name}: in {exercise.name}, `{name}` has "
@@ -403,12 +403,12 @@ def _find_cases_outside_of_domain(exercise: Exercise) -> Iterator[str]:
 
 
 def _count_axes(value: Value) -> int:
-    """Return the number of axes of an array, 0 for a number, and `_OTHER` for any other value."""
+    """Return the number of axes of an array, 0 for a number, and `_NO_ARRAY` for any other value."""
     if isinstance(value, np.ndarray):
         return value.ndim
     if type(value) in (int, float):
         return 0
-    return _OTHER
+    return _NO_ARRAY
 
 
 def _are_all_hidden_inputs_visible(exercise: Exercise) -> bool:

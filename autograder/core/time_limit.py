@@ -111,7 +111,8 @@ class CallTimeLimit:
         """Find the notebook's line that is running now, and count it to find the slowest line."""
         while frame is not None:
             file = frame.f_code.co_filename
-            is_notebook_code = file == self._code_filename or frame.f_globals.get("__name__") == "__main__"
+            is_main = frame.f_globals.get("__name__") == "__main__"
+            is_notebook_code = file == self._code_filename or is_main
             if is_notebook_code and frame.f_lineno is not None:  # None: between two lines
                 self._line_samples[file, frame.f_lineno] += 1
                 return

@@ -144,8 +144,10 @@ def _fit_tolerance_to_inputs(expected: Value, rules: ComparisonRules, inputs: In
     parts = expected if isinstance(expected, (tuple, list)) else (expected,)
     if not any(isinstance(part, (float, complex)) for part in parts):
         return rules
-    arguments = (*inputs.args, *inputs.kwargs.values())
-    arrays = [value for value in arguments if isinstance(value, np.ndarray) and value.dtype.char in "ef"]
+    arrays = []
+    for value in (*inputs.args, *inputs.kwargs.values()):
+        if isinstance(value, np.ndarray) and value.dtype.char in "ef":
+            arrays.append(value)
     if not arrays:
         return rules
     return replace(rules, tolerance=effective_tolerance(rules.tolerance, *arrays))

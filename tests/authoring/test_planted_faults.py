@@ -10,6 +10,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from small_lab import lab_of
 
 from autograder.authoring import Exercise, inputs
+from autograder.authoring import exercise as exercise_module
 from autograder.authoring.case_weaknesses import MAX_CASES_BYTES
 from autograder.authoring.exercise import ExerciseError
 from autograder.authoring.lab import LabError, find_unlisted_labs, read_lab
@@ -567,6 +568,15 @@ def test_a_function_that_does_not_end_is_named(course_folder, file, old, new, de
         "the example'. Correct its code, make the case smaller, or raise `call_seconds` under "
         "`[limits]` in lab.toml."
     )
+
+
+def test_grading_limits_no_single_call_of_the_author(course_folder, monkeypatch):
+    """The limit starts a thread for each call, which takes several times as long as most calls."""
+    monkeypatch.setattr(exercise_module, "limit_call_time", lambda *_: pytest.fail("limited"))
+    exercise = read_lab_of(course_folder).exercises[EXERCISE]
+    for test_case in exercise.test_cases(7):
+        for name in test_case.mistakes:
+            assert test_case.mistakes[name].type
 
 
 def test_arrays_outside_the_domain_do_not_stop_the_build(monkeypatch):
