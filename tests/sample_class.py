@@ -6,7 +6,7 @@ import random
 import re
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -109,6 +109,7 @@ def wrong_answer(exercise: Exercise, misconception: Misconception) -> str | None
 
 def written_out(exercise: Exercise, function: Callable | None) -> str | None:
     """The same of any function that is registered with an exercise, such as a right variant."""
+    active_slips = getattr(function, "active_slips", ())
     function = inspect.unwrap(function) if function else None
     if not inspect.isfunction(function) and not inspect.isclass(function):
         return None
@@ -125,6 +126,8 @@ def written_out(exercise: Exercise, function: Callable | None) -> str | None:
     )
     if not isinstance(own, (ast.FunctionDef, ast.ClassDef)):
         return None
+    if any(_registers(d, exercise.name, ("slips",)) for d in own.decorator_list):
+        own = _make_slips(own, active_slips)
     own.decorator_list = [d for d in own.decorator_list if not _registers(d, exercise.name)]
     own.name = exercise.name
     needed_statements: list[ast.stmt] = []
@@ -187,11 +190,60 @@ def _is_written_out(node: ast.stmt, exercise: str, line: int) -> bool:
     return registered and node.decorator_list[0].lineno <= line <= (node.end_lineno or 0)
 
 
-def _registers(decorator: ast.expr, exercise: str) -> bool:
+_WRONG_OR_RIGHT = ("misconception", "common_mistake", "variant", "slips")
+
+
+def _registers(decorator: ast.expr, exercise: str, kinds: Sequence[str] = _WRONG_OR_RIGHT) -> bool:
     decorator_function = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return ast.unparse(decorator_function) in {
-        f"{exercise}.{kind}" for kind in ("misconception", "common_mistake", "variant")
-    }
+    return ast.unparse(decorator_function) in {f"{exercise}.{kind}" for kind in kinds}
+
+
+def _make_slips(function: ast.FunctionDef, active_slips: Collection[str]) -> ast.FunctionDef:
+    """Return a function with slips as a student writes it who makes those that are active."""
+    made = ast.fix_missing_locations(_SlipsMade(active_slips).visit(function))
+    assert isinstance(made, ast.FunctionDef)
+    del made.args.args[0]
+    return made
+
+
+class _SlipsMade(ast.NodeTransformer):
+    """Replaces what a function asks `slip` by the answer, and drops what is never run then."""
+
+    def __init__(self, active_slips: Collection[str]):
+        self._active_slips = active_slips
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if isinstance(node.value, ast.Name) and node.value.id == "slip":
+            return ast.Constant(node.attr in self._active_slips)
+        return self.generic_visit(node)  # type: ignore[return-value]
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if ast.unparse(node.func) == "slip.choose":
+            chosen = node.args[0]
+            for keyword in node.keywords:
+                if keyword.arg in self._active_slips:
+                    chosen = keyword.value
+            return self.visit(chosen)
+        return self.generic_visit(node)  # type: ignore[return-value]
+
+    def visit_If(self, node: ast.If) -> ast.stmt | list[ast.stmt] | None:
+        condition = _fold(self.visit(node.test))
+        if condition is None:
+            return self.generic_visit(node)  # type: ignore[return-value]
+        kept = node.body if condition else node.orelse
+        statements: list[ast.stmt] = []
+        for statement in kept:
+            visited = self.visit(statement)
+            statements += visited if isinstance(visited, list) else [visited] if visited else []
+        return statements or None
+
+
+def _fold(condition: ast.expr) -> bool | None:
+    """Return the value of a condition that is made of constants; None if it has another value."""
+    names = {n.id for n in ast.walk(condition) if isinstance(n, ast.Name)}
+    if names or any(isinstance(n, ast.Call) for n in ast.walk(condition)):
+        return None
+    return bool(eval(ast.unparse(condition), {}))
 
 
 def _bound(node: ast.stmt) -> list[str]:

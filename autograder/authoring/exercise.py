@@ -34,6 +34,7 @@ import numpy as np
 
 from autograder.authoring.domain import Domain, Sizes
 from autograder.authoring.reference import SETUP_TAG_ADVICE
+from autograder.authoring.slips import SlipListError, bind_slips, read_slip_list
 from autograder.core.cpu_time import DEFAULT_CALL_SECONDS
 from autograder.core.errors import AutograderError
 from autograder.core.text_format import format_name_suggestion, join_words
@@ -198,6 +199,7 @@ class Exercise:
             )
         self.misconceptions: list[Misconception] = []
         self.variants: list[Callable] = []
+        self.functions_without_slip: list[Callable] = []
         self.declared_domain: Domain | None = None
         self.proposed_domain: Domain | None = None
         self.limits_calls = False  # True while the lab is built: see `call_function_of_author`
@@ -478,20 +480,67 @@ class Exercise:
         ExerciseError
             If a function is no misconception of this exercise.
         """
-        by_name = {misconception.name: misconception for misconception in self.misconceptions}
         names = [_hyphenated_name(first), _hyphenated_name(second)]
+        self._find_pair(names)
+
+        def register(function: F) -> F:
+            return self._add_pair(names, function)
+
+        return register
+
+    def _find_pair(self, names: Sequence[str]) -> list[Misconception]:
+        """Return the misconceptions of these names, or raise ExerciseError if one is missing."""
+        by_name = {misconception.name: misconception for misconception in self.misconceptions}
         for name in names:
             if name not in by_name:
                 raise ExerciseError(
                     f"{self.name} has no misconception {name!r} that a pair could be made of."
                 )
-        pair = [by_name[name] for name in names]
-        means = f"There are two mistakes. {pair[0].means} {pair[1].means}"
-        errors = (*pair[0].raises, *pair[1].raises)
+        return [by_name[name] for name in names]
+
+    def _add_pair(self, names: Sequence[str], function: F) -> F:
+        """Add a wrong function that shows two misconceptions at once."""
+        first, second = self._find_pair(names)
+        means = f"There are two mistakes. {first.means} {second.means}"
+        errors = (*first.raises, *second.raises)
+        return self._add_misconception(" + ".join(names), means, first.nudge, function, errors)
+
+    def slips(self, text: str) -> Callable[[F], F]:
+        """Decorate one function that can make many slips; each becomes a misconception.
+
+        The function gets as its first argument the slips that it is to make, and then the arguments
+        of the exercise. `autograder.authoring.slips` has an example.
+
+        Parameters
+        ----------
+        text : str
+            List of the slips. An entry is "name: Explanation. Hint: Question." for a slip,
+            "name + other_name" for two slips at once, and only "name" for a common mistake (see
+            `common_mistake`). Lines that are indented further continue an entry.
+
+        Raises
+        ------
+        ExerciseError
+            If the list cannot be read, a sentence is missing, or a name is taken or unknown.
+        """
+        try:
+            entries = read_slip_list(text)
+        except SlipListError as error:
+            raise ExerciseError(f"{self.name}: in a list of slips, {error}") from None
+        slip_names = {name for entry in entries for name in entry.names}
 
         def register(function: F) -> F:
-            name = " + ".join(names)
-            return self._add_misconception(name, means, pair[0].nudge, function, errors)
+            for entry in entries:
+                wrong_function = bind_slips(function, slip_names, entry.names)
+                names = [name.replace("_", "-") for name in entry.names]
+                if len(names) > 1:
+                    self._add_pair(names, wrong_function)
+                elif entry.means is None:
+                    self.common_mistake(wrong_function)
+                else:
+                    self._add_misconception(names[0], entry.means, entry.nudge, wrong_function)
+            self.functions_without_slip.append(bind_slips(function, slip_names, ()))
+            return function
 
         return register
 

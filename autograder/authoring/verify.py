@@ -18,6 +18,7 @@ from autograder.authoring.case_weaknesses import (
 from autograder.authoring.exercise import Exercise, ExerciseError
 from autograder.authoring.lab import Lab
 from autograder.authoring.notebook_checks import find_notebook_warnings, find_notebook_weaknesses
+from autograder.authoring.slips import SlipListError
 from autograder.core.notebook_cells import make_grade_id
 from autograder.core.results import Verdict
 from autograder.core.text_format import format_count, join_words
@@ -87,6 +88,13 @@ def _find_exercise_weaknesses(exercise: Exercise) -> Iterator[str]:
         weakness = _find_misconception_weakness(exercise, misconception, test_cases)
         if weakness:
             yield f"{owner}: the misconception {misconception.name!r} {weakness}"
+    for function in exercise.functions_without_slip:
+        finding = judge_outcomes(exercise, test_cases, call_on_cases(function, exercise, test_cases))
+        if finding.verdict is not Verdict.PASS:
+            yield (
+                f"{owner}: the function with slips {function.__name__!r} is wrong even when it makes "
+                f"no slip. {finding.message}"
+            )
     variants = list(exercise.variants)
     if exercise.rules.compare:
         variants.insert(0, exercise.reference)
@@ -202,9 +210,14 @@ def _are_equal_everywhere(exercise: Exercise, first: str, second: str) -> bool:
     return True
 
 
-# Errors that show a slip of the lab's author. If the author's deliberately wrong function raises
+# Errors that show a fault in the author's code. If the author's deliberately wrong function raises
 # one of them, it has a misspelt name, or calls an `Exercise` instead of the exercise's function.
-_SLIPS = ("NameError", "UnboundLocalError", ExerciseError.__name__)
+_AUTHOR_ERRORS = (
+    "NameError",
+    "UnboundLocalError",
+    ExerciseError.__name__,
+    SlipListError.__name__,
+)
 
 
 def _compare_raised_with_declared_errors(
@@ -235,13 +248,18 @@ def _compare_raised_with_declared_errors(
         usual_outcomes = [outcome for _, outcome in results]
     raises_always = bool(errors) and all(outcome.error for outcome in usual_outcomes)
     declared_errors = misconception.raises
-    slip = next((name for name in _SLIPS if name in errors and name not in declared_errors), None)
-    if slip == ExerciseError.__name__:
-        return f"calls an exercise. {errors[slip].partition(': ')[2]}"
+    author_error = ""
+    for name in _AUTHOR_ERRORS:
+        if not author_error and name in errors and name not in declared_errors:
+            author_error = name
+    if author_error == SlipListError.__name__:
+        return f"cannot be made: {errors[author_error].partition(': ')[2]}"
+    if author_error == ExerciseError.__name__:
+        return f"calls an exercise. {errors[author_error].partition(': ')[2]}"
     is_unintended = not errors.keys() & set(declared_errors)
-    if slip or (raises_always and is_unintended):
-        name = slip or next(iter(errors))
-        scope = "" if slip or declared_errors else "in every case, "
+    if author_error or (raises_always and is_unintended):
+        name = author_error or next(iter(errors))
+        scope = "" if author_error or declared_errors else "in every case, "
         text = errors[name].rstrip(".")
         if declared_errors:
             text += f", and says `raises={join_words(declared_errors)}`"

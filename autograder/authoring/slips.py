@@ -1,0 +1,167 @@
+"""Read an exercise's list of slips, and make a wrong function of each.
+
+A slip is a small mistake in an otherwise right function. An author writes one function for all
+slips of an exercise; it asks its first argument, `Slips`, which of them it is to make::
+
+    @layer_norm.slips('''
+        wrong_axis: You normalised over the tokens.
+            Hint: Along which axis do the numbers of one token lie?
+        no_gain: The gain is missing.
+            Hint: What is the normalised token multiplied by?
+        wrong_axis + no_gain
+    ''')
+    def layer_norm_with_slips(slip, x, gain, bias):
+        axis = slip.choose(-1, wrong_axis=0)
+        normalised = (x - x.mean(axis, keepdims=True)) / x.std(axis, keepdims=True)
+        if slip.no_gain:
+            gain = 1
+        return normalised * gain + bias
+
+Each slip, and each pair that the list names, becomes a misconception of the exercise.
+"""
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.core.errors import AutograderError
+from autograder.core.text_format import format_name_suggestion
+
+_ENTRY = re.compile(r"(\w+)(?:\s*\+\s*(\w+))?(?::\s+(.*))?", re.DOTALL)
+_HINT = "Hint:"
+_EXAMPLE = "`name: Explanation. Hint: Question.`, `name + other_name`, or the name of a common mistake"
+
+
+class SlipListError(AutograderError):
+    """Error for a list of slips that cannot be read, or a slip that it does not name."""
+
+
+class Slips:
+    """Slips that one call of an author's function is to make: those in `active`.
+
+    `slip.name` is True if the slip of this name is to be made.
+
+    >>> slip = Slips({"wrong_axis", "no_gain"}, {"no_gain"})
+    >>> slip.no_gain, slip.wrong_axis
+    (True, False)
+    """
+
+    def __init__(self, names: Collection[str], active: Collection[str] = ()):
+        self._names = names
+        self._active = active
+
+    def __getattr__(self, name: str) -> bool:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name not in self._names:
+            suggestion = format_name_suggestion(name, self._names)
+            raise SlipListError(f"the list of slips names no {name!r}{suggestion}")
+        return name in self._active
+
+    def choose(self, right: Any, **wrong: Any) -> Any:
+        """Return the value that belongs to the slip to be made, or the right value if there is none.
+
+        >>> Slips({"wrong_axis"}, {"wrong_axis"}).choose(-1, wrong_axis=0)
+        0
+
+        Parameters
+        ----------
+        right
+            Value of a correct function.
+        **wrong
+            Value for each slip, by the name of the slip.
+        """
+        chosen = right
+        for name, value in wrong.items():
+            if getattr(self, name):
+                chosen = value
+        return chosen
+
+
+@dataclass(frozen=True)
+class SlipEntry:
+    """Entry of a list of slips: a slip with its sentences, a common mistake, or a pair."""
+
+    names: tuple[str, ...]
+    means: str | None = None
+    nudge: str | None = None
+
+
+def read_slip_list(text: str) -> list[SlipEntry]:
+    """Read a list of slips, such as the one in the example of this module.
+
+    >>> read_slip_list("no_gain: The gain is missing. Hint: What is multiplied?")
+    [SlipEntry(names=('no_gain',), means='The gain is missing.', nudge='What is multiplied?')]
+
+    Raises
+    ------
+    SlipListError
+        If an entry has another form, or a pair names a slip that the list does not explain.
+    """
+    entries = []
+    for entry_text in _split_entries(text):
+        match = _ENTRY.fullmatch(entry_text)
+        if match is None:
+            raise SlipListError(f"the entry {entry_text!r} cannot be read. Write {_EXAMPLE}.")
+        first, second, sentences = match.groups()
+        if second:
+            if sentences:
+                raise SlipListError(
+                    f"the pair '{first} + {second}' has an explanation; it is read from the two slips."
+                )
+            entries.append(SlipEntry((first, second)))
+        elif sentences:
+            means, _, nudge = sentences.partition(_HINT)
+            entries.append(SlipEntry((first,), means.strip(), nudge.strip()))
+        else:
+            entries.append(SlipEntry((first,)))
+    singles = [entry.names[0] for entry in entries if len(entry.names) == 1]
+    for entry in entries:
+        for name in entry.names:
+            if name not in singles:
+                suggestion = format_name_suggestion(name, singles)
+                raise SlipListError(
+                    f"the pair '{' + '.join(entry.names)}' is made of no slip {name!r}{suggestion}"
+                )
+    return entries
+
+
+def _split_entries(text: str) -> Iterator[str]:
+    """Yield each entry in one line. Lines that are indented further continue an entry."""
+    entry = ""
+    for line in inspect.cleandoc(text).splitlines():
+        if entry and line.startswith(" "):
+            entry += f" {line.strip()}"
+        elif line.strip():
+            if entry:
+                yield entry
+            entry = line.strip()
+    if entry:
+        yield entry
+
+
+def bind_slips(function: Callable, names: Collection[str], active: Collection[str]) -> Callable:
+    """Return the function with its first argument bound to the slips that are to be made.
+
+    Parameters
+    ----------
+    names : collection of str
+        All slips of the function.
+    active : collection of str
+        Slips to be made. The returned function is named after them.
+    """
+    slip = Slips(names, active)
+
+    @functools.wraps(function)
+    def call_with_slips(*args: Any, **kwargs: Any) -> Any:
+        return function(slip, *args, **kwargs)
+
+    signature = inspect.signature(function)
+    parameters = list(signature.parameters.values())[1:]
+    call_with_slips.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    call_with_slips.__name__ = "_and_".join(active) or function.__name__
+    call_with_slips.active_slips = tuple(active)  # type: ignore[attr-defined]
+    return call_with_slips
