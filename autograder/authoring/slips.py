@@ -62,7 +62,7 @@ class Slips:
         return name in self._active
 
     def choose(self, right: Any, **wrong: Any) -> Any:
-        """Return the value that belongs to the slip to be made, or the right value if there is none.
+        """Return the value of the slip that is to be made, or the right value without one.
 
         >>> Slips({"wrong_axis"}, {"wrong_axis"}).choose(-1, wrong_axis=0)
         0
@@ -110,7 +110,8 @@ def read_slip_list(text: str) -> list[SlipEntry]:
         if second:
             if sentences:
                 raise SlipListError(
-                    f"the pair '{first} + {second}' has an explanation; it is read from the two slips."
+                    f"the pair '{first} + {second}' has an explanation. Take it out: students "
+                    "read those of the two slips."
                 )
             entries.append(SlipEntry((first, second)))
         elif sentences:
@@ -161,7 +162,10 @@ def bind_slips(function: Callable, names: Collection[str], active: Collection[st
 
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())[1:]
-    call_with_slips.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     call_with_slips.__name__ = "_and_".join(active) or function.__name__
-    call_with_slips.active_slips = tuple(active)  # type: ignore[attr-defined]
+    attributes = {
+        "__signature__": signature.replace(parameters=parameters),
+        "active_slips": tuple(active),
+    }
+    vars(call_with_slips).update(attributes)
     return call_with_slips
