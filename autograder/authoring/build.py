@@ -441,6 +441,8 @@ def _encode_answer_key_files(lab: Lab) -> dict[str, Any]:
         facts["certificate"] = lab.certificate
     if "call_seconds" in lab.limits:
         facts["call_seconds"] = lab.limits["call_seconds"]
+    if lab.graded_with:
+        facts["graded_with"] = dict(lab.graded_with)
     exercises = list(lab.exercises.values())
     contents: dict[str, Any] = {
         LAB_FILE: answer_key.encode_lab_index(lab.name, facts, exercises, lab.manual_questions)

@@ -70,7 +70,14 @@ if TYPE_CHECKING:
     from autograder.authoring.lab import Lab
 
 _RULE_NAMES = tuple(field.name for field in fields(ComparisonRules))
-_OPTION_NAMES = ("points", "builds_on", "parts", "allows_nan", *_RULE_NAMES)
+_OPTION_NAMES = (
+    "points",
+    "builds_on",
+    "parts",
+    "allows_nan",
+    "portability_note",
+    *_RULE_NAMES,
+)
 POINTS_TOLERANCE = 1e-6  # points that a sum of the parts' points may be off
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -134,6 +141,9 @@ class Exercise:
     allows_nan : bool
         True if NaN can be a right result for arguments that hold no NaN. Otherwise the build
         refuses a reference that gives NaN for them, since that is mostly 0 divided by 0.
+    portability_note : str
+        Sentence on verdicts that differ under other environment variables than those of
+        `graded_with` in lab.toml, such as another backend of Keras. `check` shows it there.
     **rules
         Other fields of `ComparisonRules`.
 
@@ -158,6 +168,7 @@ class Exercise:
         compare: Callable | None = None,
         properties: Sequence[Callable] = (),
         allows_nan: bool = False,
+        portability_note: str = "",
         **rules: Any,
     ):
         unknown = [option for option in rules if option not in _RULE_NAMES]
@@ -180,6 +191,7 @@ class Exercise:
         self.builds_on = tuple(builds_on)
         self.parts = dict(parts or {})
         self.allows_nan = allows_nan
+        self.portability_note = portability_note
         try:
             self.rules = ComparisonRules(
                 call=call if isinstance(call, str) else _function_import_path(call),

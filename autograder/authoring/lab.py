@@ -50,6 +50,7 @@ _ENTRIES: dict[str, type] = {
     "needs": str,
     "preload": list,
     "environment": list,
+    "graded_with": dict,
     "limits": dict,
     "certificate": str,
 }
@@ -82,6 +83,10 @@ class Lab:
         function is called, too.
     environment : tuple of str
         Names of environment variables that the notebook reads, and that the sandbox therefore gets.
+    graded_with : mapping of str to str
+        Values that these environment variables have where marks are given, such as
+        ``{"KERAS_BACKEND": "tensorflow"}``. A check under other values says which verdicts may
+        differ (see `portability_note` of `autograder.authoring.exercise.Exercise`).
     limits : mapping
         Limits for running a submission that differ from the defaults, by the names of the fields of
         `autograder.core.run_limits.RunLimits`.
@@ -97,6 +102,7 @@ class Lab:
     needs: str = ""
     preload: tuple[str, ...] = ()
     environment: tuple[str, ...] = ()
+    graded_with: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, float] = field(default_factory=dict)
     certificate: str = ""
 
@@ -388,6 +394,9 @@ def _read_cached_lab(root: Path, name: str) -> Lab:
             reason = f"needs names {needs!r}, which cannot be found ({error})."
             raise LabError(f"{path}: {reason}") from None
     _check_limits(path, entries.get("limits", {}))
+    for variable, value in entries.get("graded_with", {}).items():
+        if not isinstance(value, str):
+            raise LabError(f"{path} [graded_with]: {variable} is {value!r}; a text is expected.")
     for entry in ("preload", "environment"):
         entries[entry] = tuple(entries.get(entry, ()))
     return Lab(course, name, **entries)

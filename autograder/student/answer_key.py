@@ -13,7 +13,7 @@ import json
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,8 @@ class LabDescription:
     packages : sequence of str
         Packages that the notebooks may import in addition to those of every course (see
         `autograder.core.import_guard`).
+    graded_with : mapping of str to str
+        Values that environment variables have where marks are given.
     """
 
     folder: Path
@@ -95,6 +97,7 @@ class LabDescription:
     certificate: str = ""
     call_seconds: float = DEFAULT_CALL_SECONDS
     packages: Sequence[str] = ()
+    graded_with: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,8 @@ class ExerciseKey:
     test_cases: list[TestCase]
     # Names of array arguments on which the correct result does not depend.
     unused_arrays: tuple[str, ...] = ()
+    # Sentence on verdicts that differ under other environment variables than `graded_with`.
+    portability_note: str = ""
 
 
 def load_lab_descriptions() -> dict[str, LabDescription]:
@@ -202,6 +207,7 @@ def _read_exercise_key(path: Path, name: str) -> ExerciseKey:
         misconceptions=[Misconception(**entry) for entry in header["misconceptions"]],
         test_cases=test_cases,
         unused_arrays=tuple(header.get("idle", ())),
+        portability_note=header.get("portability_note", ""),
     )
 
 
@@ -246,7 +252,7 @@ def encode_lab_index(
     ----------
     lab_facts : dict
         Fields of `LabDescription`: order, title, minutes, difficulty and packages, and if the lab has them
-        also certificate and call_seconds.
+        also certificate, call_seconds and graded_with.
     exercises : sequence of autograder.authoring.Exercise
         The exercises of the lab.
     by_hand : mapping of str to float
@@ -290,6 +296,8 @@ def encode_key(exercise: Any) -> bytes:
     unused_arrays = find_unused_arrays(exercise.reference, ordinary_cases, rules)
     if unused_arrays:
         header["idle"] = unused_arrays
+    if exercise.portability_note:
+        header["portability_note"] = exercise.portability_note
     return zlib.compress(encode(header, arrays), 9)
 
 

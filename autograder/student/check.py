@@ -2,6 +2,7 @@
 
 import dis
 import inspect
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -106,9 +107,14 @@ def check(answer: Any) -> None:
         _passed_checks[key.name] = False
         raise CheckFailed(f"{key.name}: you interrupted the check, so there is no result.") from None
     _passed_checks[key.name] = finding.verdict is Verdict.PASS
+    note = _describe_other_environment(key)
     if finding.verdict is not Verdict.PASS:
+        if note:
+            print(note)
         _show_failure_and_raise(key, answer, finding, namespace)
     _show_success_and_next_exercise(key)
+    if note:
+        print(note)
     if key.rules.call == "function":
         reuse.save_function(
             key.name,
@@ -116,6 +122,24 @@ def check(answer: Any) -> None:
             namespace,
             lambda function: _judge_answer(key, function).verdict is Verdict.PASS,
         )
+
+
+def _describe_other_environment(key: ExerciseKey) -> str:
+    """Return the sentences on verdicts that may differ from the marks; "" if none may.
+
+    They may differ if the exercise has a portability note, and an environment variable has another
+    value here than where marks are given.
+    """
+    if not key.portability_note:
+        return ""
+    for variable, value in answer_key.find_lab(key.name).graded_with.items():
+        value_here = os.environ.get(variable, value)
+        if value_here != value:
+            return (
+                f"This check ran with {variable}={value_here}; marks are given with "
+                f"{variable}={value}, and a verdict may differ. {key.portability_note}"
+            )
+    return ""
 
 
 class _ExitRaisesError:

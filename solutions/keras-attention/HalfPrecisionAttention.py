@@ -34,6 +34,10 @@ HalfPrecisionAttention = Exercise(
     returns="tensor",
     exact_dtype=True,
     properties=[stays_within_the_values],
+    portability_note=(
+        "In float16 a mask times a number beyond ±65504, such as −1e9, is right on PyTorch and gives NaN "
+        "on TensorFlow and JAX."
+    ),
 )
 
 

@@ -34,7 +34,17 @@ from ._shared import (
     without,
 )
 
-MultiHead = Exercise("MultiHead", points=5, call=asked_with_weights, returns="tensor", exact_dtype=True)
+MultiHead = Exercise(
+    "MultiHead",
+    points=5,
+    call=asked_with_weights,
+    returns="tensor",
+    exact_dtype=True,
+    portability_note=(
+        "In float16 a mask times a number beyond ±65504, such as −1e9, is right on PyTorch and gives NaN "
+        "on TensorFlow and JAX."
+    ),
+)
 
 NAMES = ("w_q", "w_k", "w_v", "w_o")
 

@@ -72,6 +72,12 @@ def test_the_course_as_written_has_no_fault(course_folder):
         (
             "lab",
             "title",
+            "graded_with = {KERAS_BACKEND = 1}\ntitle",
+            "[graded_with]: KERAS_BACKEND is 1; a text is expected.",
+        ),
+        (
+            "lab",
+            "title",
             "limits = {memory = 1.5}\ntitle",
             "[limits]: memory is 1.5; expected a whole number.",
         ),

@@ -65,6 +65,40 @@ def test_a_known_mistake_is_explained_in_words_and_numbers(capsys):
     assert "\n" not in caught.value._line
 
 
+@pytest.fixture
+def key_with_note(monkeypatch):
+    """Answer key of softmax with a portability note, in a lab that is graded with BACKEND=one."""
+    key = replace(answer_key.load_exercise_key("softmax"), portability_note="Overflow differs.")
+    lab = replace(answer_key.find_lab("softmax"), graded_with={"BACKEND": "one"})
+    monkeypatch.setattr(answer_key, "load_exercise_key", lambda name: key)
+    monkeypatch.setattr(answer_key, "find_lab", lambda name: lab)
+    return key
+
+
+@pytest.mark.usefixtures("key_with_note")
+def test_a_check_under_another_environment_says_that_the_mark_may_differ(capsys, monkeypatch):
+    note = (
+        "This check ran with BACKEND=two; marks are given with BACKEND=one, and a verdict may differ. "
+        "Overflow differs."
+    )
+    monkeypatch.setenv("BACKEND", "two")
+    check(RIGHT)
+    assert capsys.readouterr().out.splitlines()[-1] == note
+    with pytest.raises(CheckFailed):
+        check(rename_function(lambda x, axis=0: x))
+    assert note in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.usefixtures("key_with_note")
+@pytest.mark.parametrize("value", ["one", None])
+def test_a_check_as_marks_are_given_says_nothing_of_the_environment(value, capsys, monkeypatch):
+    monkeypatch.delenv("BACKEND", raising=False)
+    if value:
+        monkeypatch.setenv("BACKEND", value)
+    check(RIGHT)
+    assert "Overflow" not in capsys.readouterr().out
+
+
 def test_the_count_matches_the_printed_cases(capsys):
     def check_and_count(function):
         with pytest.raises(CheckFailed) as caught:
