@@ -11,7 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from autograder.authoring.python_names import find_definitions, find_used_names, get_called_name
+from autograder.authoring.python_names import (
+    find_functions_and_variables,
+    find_read_or_assigned_names,
+    get_called_name,
+)
 from autograder.values.case_records import Tolerance
 
 EXACT = 1e-7  # tolerance in place of `==` of numbers: rounding is no mistake
@@ -59,7 +63,7 @@ _AUTOTEST = re.compile(r"^#{1,3} *(HASHED +)?AUTOTEST\b")
 
 @dataclass(frozen=True)
 class Assertion:
-    """One assertion in a test cell, or another statement there.
+    """Assertion in a test cell, or an expression statement there that asserts nothing.
 
     Parameters
     ----------
@@ -129,7 +133,7 @@ class Assertion:
         outer_calls = [call for call in calls if call not in inner_calls]
         return {*map(get_called_name, inner_calls)} - {*map(get_called_name, outer_calls)}
 
-    def calls_elsewhere(self, function: str) -> bool:
+    def depends_on_calls_elsewhere(self, function: str) -> bool:
         """Return True if the assertion depends on calls of `function` that do not stand in it.
 
         They stand in another statement, `timer.elapsed < 1`, or in a helper, `spread(draw) < 1`.
@@ -143,7 +147,7 @@ class Assertion:
         return function in self.indirect_names and not self.references.get(function)
 
     def reads_clock(self, clocks: Set[str]) -> bool:
-        """Return True if the assertion depends on one of these functions, classes and modules."""
+        """Return True if the assertion depends on one of the `clocks`, which measure time."""
         return not clocks.isdisjoint({*self.references, *self.unresolved_names})
 
     def has_call(self, function: str, line: int) -> bool:
@@ -154,7 +158,7 @@ class Assertion:
 def read_assertions(
     source: str,
     bare_values: bool = False,
-    student_names: Set[str] | None = None,
+    names_to_define: Set[str] | None = None,
     hidden: Set[int] = frozenset(),
 ) -> list[Assertion]:
     """Return the assertions in a test cell; raise SyntaxError if the cell is not valid Python.
@@ -163,13 +167,13 @@ def read_assertions(
     ----------
     bare_values : bool
         True if a bare expression is an assertion of its value, as in otter's tests.
-    student_names : set of str, optional
+    names_to_define : set of str, optional
         Names that students define: a comparison of anything else asks them nothing. By default,
         every name.
     hidden : set of int
         The lines of hidden tests.
     """
-    reader = _AssertionReader(source, bare_values, student_names, hidden)
+    reader = _AssertionReader(source, bare_values, names_to_define, hidden)
     return list(reader.read(ast.parse(uncomment_autotests(source)).body))
 
 
@@ -202,22 +206,22 @@ class _AssertionReader:
         self,
         source: str,
         bare_values: bool,
-        student_names: Set[str] | None,
+        names_to_define: Set[str] | None,
         hidden: Set[int],
     ):
-        self.bare_values, self.student_names, self.hidden = bare_values, student_names, hidden
+        self.bare_values, self.names_to_define, self.hidden = bare_values, names_to_define, hidden
         self.autotests = set()
         for number, line in enumerate(source.split("\n"), 1):
             if _AUTOTEST.match(line.strip()):
                 self.autotests.add(number)
         self.local_values: dict[str, ast.expr] = {}
         self.dependencies: dict[str, set[str]] = {}
-        self.functions_by_argument = _find_functions_by_argument(source, student_names or set())
+        self.functions_by_argument = _find_functions_by_argument(source, names_to_define or set())
         for statement in ast.parse(uncomment_autotests(source)).body:
-            names = find_used_names(statement)
+            names = find_read_or_assigned_names(statement)
             for name in [*names]:
                 names = names | self.dependencies.get(name, set())
-            functions, variables = find_definitions(statement)
+            functions, variables = find_functions_and_variables(statement)
             for name in [*functions, *variables]:
                 self.dependencies.setdefault(name, set()).update(names)
 
@@ -225,7 +229,7 @@ class _AssertionReader:
         for statement in body:
             match statement:
                 case ast.Assign(targets=[target], value=value):
-                    self._bind(target, value)
+                    self._record_assignment(target, value)
                 case ast.Try():
                     yield self._make_assertion(statement, statement, "error")
                 case ast.With(items=[ast.withitem(context_expr=call), *_]) if (
@@ -240,12 +244,12 @@ class _AssertionReader:
                 case ast.Expr(value=part):
                     yield self._read_expression(statement, part)
 
-    def _bind(self, target: ast.expr, value: ast.expr) -> None:
+    def _record_assignment(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Name):
             self.local_values[target.id] = self._expand(value)
         elif isinstance(target, (ast.Tuple, ast.List)):
             for part in target.elts:
-                self._bind(part, value)
+                self._record_assignment(part, value)
 
     def _expand(self, node: Any) -> Any:
         """Replace the test cell's local variables in an expression by what was assigned to them."""
@@ -283,7 +287,7 @@ class _AssertionReader:
         if not kind:
             kind, tolerance = self._classify(expansion)
             if is_bare and kind == "property":
-                kind = "value" if _is_full_value(expansion, self.student_names) else "shown"
+                kind = "value" if _is_full_value(expansion, self.names_to_define) else "shown"
         lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
         references: dict[str, list[tuple[int, int]]] = {}
         for node in ast.walk(expansion):
@@ -295,14 +299,14 @@ class _AssertionReader:
                 if kind == "error":  # assert_raises(ValueError, f, 3)
                     places.append((lines[0], lines[-1]))
         indirect_names: set[str] = set()
-        for name in find_used_names(expression):
+        for name in find_read_or_assigned_names(expression):
             indirect_names |= self.dependencies.get(name, set())
         unresolved_names: set[str] = set()
         for name in references:
             unresolved_names |= self.dependencies.get(name, set())
         called_functions: set[str] = set()
-        if self.student_names and not self.student_names & {*references, *indirect_names}:
-            for name in find_used_names(expression):
+        if self.names_to_define and not self.names_to_define & {*references, *indirect_names}:
+            for name in find_read_or_assigned_names(expression):
                 called_functions |= self.functions_by_argument.get(name, set())
         hidden = not self.hidden.isdisjoint(lines)
         return Assertion(
@@ -319,7 +323,7 @@ class _AssertionReader:
         )
 
     def _classify(self, test: ast.AST) -> tuple[str, Tolerance]:
-        """Return "value" or "property", for what a test compares, and the tolerance."""
+        """Return what a test compares, "value" or "property", and the comparison's tolerance."""
         name = get_called_name(test)
         match test:
             case ast.Compare(left=left, ops=[op], comparators=[right]):
@@ -382,21 +386,25 @@ class _AssertionReader:
 
         A relation between two things that students write, `square == guess**2`, is a property.
         """
-        names = self.student_names
+        names = self.names_to_define
         sides = sides[:2]
-        student_sides = [side for side in sides if names is None or names & find_used_names(side)]
+        student_sides = [side for side in sides if names is None or names & find_read_or_assigned_names(side)]
         has_full_value = any(_is_full_value(side, names) for side in student_sides)
         is_relation = names is not None and len(student_sides) > 1
-        if not has_full_value or is_relation or (names and _share_function(sides, names)):
+        if (
+            not has_full_value
+            or is_relation
+            or (names and _call_common_function_or_apply_twice(sides, names))
+        ):
             return "property", EXACT
         return "value", tolerance
 
 
-def _find_functions_by_argument(source: str, student_names: Set[str]) -> dict[str, set[str]]:
+def _find_functions_by_argument(source: str, names_to_define: Set[str]) -> dict[str, set[str]]:
     """Return the students' functions that are called with each variable as an argument."""
     functions: dict[str, set[str]] = {}
     for node in ast.walk(ast.parse(uncomment_autotests(source))):
-        if not isinstance(node, ast.Call) or get_called_name(node) not in student_names:
+        if not isinstance(node, ast.Call) or get_called_name(node) not in names_to_define:
             continue
         for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
             if isinstance(argument, ast.Name):
@@ -431,7 +439,7 @@ def _find_difference(expression: ast.expr) -> ast.BinOp | None:
     return None
 
 
-def _share_function(sides: Sequence[ast.expr], functions: Set[str]) -> bool:
+def _call_common_function_or_apply_twice(sides: Sequence[ast.expr], functions: Set[str]) -> bool:
     """Return True if both sides call one function, or it is applied twice, as in f(f(x)) == x."""
 
     def find_calls(tree: ast.AST) -> list[ast.Call]:
@@ -447,27 +455,27 @@ def _share_function(sides: Sequence[ast.expr], functions: Set[str]) -> bool:
     return len(sides) > 1 and bool(find_functions(sides[0]) & find_functions(sides[1]))
 
 
-def _is_full_value(side: ast.AST, student_names: Set[str] | None) -> bool:
+def _is_full_value(side: ast.AST, names_to_define: Set[str] | None) -> bool:
     """Return True if one side of a comparison is a whole result: `x`, `f(x)` or `list(f(x))`."""
     match side:
         case ast.Name():
             return True
         case ast.Subscript(value=container):
-            return _is_full_value(container, student_names)
+            return _is_full_value(container, names_to_define)
         case ast.Call(func=ast.Attribute(value=owner, attr=name), args=arguments):
             if name not in _CONVERSIONS:
                 return False
-            if not arguments or _is_full_value(owner, student_names):
+            if not arguments or _is_full_value(owner, names_to_define):
                 return True
-            return _is_full_value(arguments[0], student_names)
+            return _is_full_value(arguments[0], names_to_define)
         case ast.Call(args=arguments) if get_called_name(side) in _CONVERSIONS:
-            return bool(arguments) and _is_full_value(arguments[0], student_names)
+            return bool(arguments) and _is_full_value(arguments[0], names_to_define)
         case ast.Call():
             # Any other function, such as `len`, may return only a part or property of the result.
             name = get_called_name(side)
-            return name in student_names if student_names else not hasattr(builtins, name)
+            return name in names_to_define if names_to_define else not hasattr(builtins, name)
         case ast.Tuple(elts=parts) | ast.List(elts=parts):
-            return any(_is_full_value(part, student_names) for part in parts)
+            return any(_is_full_value(part, names_to_define) for part in parts)
     return False
 
 

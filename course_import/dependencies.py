@@ -153,7 +153,7 @@ class Dependencies:
                 f"files in a folder `{name}`: give the module another name",
             )
             return
-        for private_file in self._find_private_files(name, files):
+        for private_file in self._find_files_only_for_solutions(name, files):
             del files[private_file]
             report.problems.append(
                 f"only a solution imports `{name}/{private_file}`, so it {_REASON_TO_STAY}",
@@ -178,21 +178,21 @@ class Dependencies:
             for imported_name in {*_find_imports(tree)}:
                 self._add_module(report, imported_name)
 
-    def _find_private_files(self, name: str, files: Mapping[str, bytes]) -> list[str]:
+    def _find_files_only_for_solutions(self, name: str, files: Mapping[str, bytes]) -> list[str]:
         """Return the files of a package that only solutions import, directly or in turn."""
         reachable: set[str] = set()
         todo = [name, *_keep_submodules(name, self._visible_modules)]
         while todo:
             module = todo.pop()
-            for file_name in _list_module_files(name, module) & files.keys() - reachable:
+            for file_name in _list_files_run_by_import(name, module) & files.keys() - reachable:
                 reachable.add(file_name)
                 tree = parse_code(files[file_name])
                 package = PurePosixPath(name, file_name).parent.as_posix().replace("/", ".")
                 if tree is not None:
-                    todo += _keep_submodules(name, find_imported_submodules([tree], package))
+                    todo += _keep_submodules(name, find_imported_dotted_names([tree], package))
         private = set()
         for module in _keep_submodules(name, self._all_modules):
-            private |= _list_module_files(name, module) & files.keys() - reachable
+            private |= _list_files_run_by_import(name, module) & files.keys() - reachable
         return sorted(private)
 
     def _add_package(self, report: CellImportReport, name: str) -> None:
@@ -230,14 +230,14 @@ class Dependencies:
                 add_to_course_list(self.course, "library", name)
         for package in self.packages:
             add_to_course_list(self.course, "imports", package)
-        entries = [f'    "{name}": {_format_bytes(data)},\n' for name, data in self.files.items()]
+        entries = [f'    "{name}": {_format_base85_literal(data)},\n' for name, data in self.files.items()]
         if entries:
             source = _FILES_MODULE.format(lab=lab, files="".join(entries))
             title = "Files that came with imported labs."
-            add_to_library(self.course, FILES_PACKAGE, title, lab, source)
+            write_library_module(self.course, FILES_PACKAGE, title, lab, source)
 
 
-def add_to_library(course: Course, package: str, title: str, lab: str, source: str) -> None:
+def write_library_module(course: Course, package: str, title: str, lab: str, source: str) -> None:
     """Write a module for a lab into a package of the course's library; create a missing package."""
     if package not in course.library:
         write_file(course.root / package / "__init__.py", f'"""{title}"""\n')
@@ -275,8 +275,8 @@ def find_imported_modules(trees: Iterable[ast.AST | None]) -> set[str]:
     return {name for tree in trees if tree for name in _find_imports(tree)}
 
 
-def find_imported_submodules(trees: Iterable[ast.AST | None], package: str = "") -> set[str]:
-    """Return the whole names of the modules that some pieces of code may import.
+def find_imported_dotted_names(trees: Iterable[ast.AST | None], package: str = "") -> set[str]:
+    """Return the dotted names, such as "a.b", of all modules that code may import.
 
     `from a import b` may import the module "a.b", so that is included.
 
@@ -304,7 +304,7 @@ def _keep_submodules(package: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if name.startswith(f"{package}.")]
 
 
-def _list_module_files(package: str, module: str) -> set[str]:
+def _list_files_run_by_import(package: str, module: str) -> set[str]:
     """Return the files of a package that an import of one of its modules may run."""
     parts = module.split(".")[1:]
     file_names = {"/".join([*parts[:count], "__init__.py"]) for count in range(len(parts) + 1)}
@@ -351,7 +351,7 @@ def is_file_in_folder(value: object, folder: Path) -> bool:
     return file.is_file() and file.resolve().is_relative_to(folder.resolve())
 
 
-def _format_bytes(data: bytes) -> str:
+def _format_base85_literal(data: bytes) -> str:
     text = base64.b85encode(data).decode()
     lines = [f'        "{text[i : i + 96]}"\n' for i in range(0, len(text), 96)]
     return "(\n" + "".join(lines) + "    )"

@@ -80,7 +80,7 @@ class NotebookDefinitions:
                     self._sources[name] = ast.unparse(single)
 
     def _add_definitions(self, cell: SourceCell) -> None:
-        visible = parse_code(HIDDEN_TESTS.sub("", cell.plain))
+        visible = parse_code(HIDDEN_TESTS.sub("", cell.source_with_pass_for_magics))
         for statement in visible.body if visible else ():
             is_definition = isinstance(statement, (ast.FunctionDef, ast.ClassDef))
             if is_definition and statement.name not in self._student_functions:
@@ -157,7 +157,10 @@ class NotebookDefinitions:
 
         parts = ["found = answer()"] if variables else []
         parts += [f'{variable} = found["{variable}"]' for variable in variables]
-        parts += [*sources, *(ast.unparse(_ReplaceType().visit(statement)) for statement in body)]
+        parts += [
+            *sources,
+            *(ast.unparse(_TypeCallTransformer().visit(statement)) for statement in body),
+        ]
         text = "\n".join("    " + line for line in "\n".join(parts).split("\n"))
         name = f"{subject or 'answer'}_in_{cell.number}"
         if hidden:
@@ -169,8 +172,8 @@ class NotebookDefinitions:
         )
 
 
-class _ReplaceType(ast.NodeTransformer):
-    """Transformer of `type(x)` into `x.__class__`, which an object's stand-in answers, too."""
+class _TypeCallTransformer(ast.NodeTransformer):
+    """Transformer of `type(x)` into `x.__class__`, which is right for a stand-in of `x`, too."""
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
@@ -184,7 +187,7 @@ def _select_statements(cell: SourceCell, asserted_lines: Set[int], hidden: bool)
     assertions = []
     available = []
     for statement in cell.tree.body:
-        is_hidden = statement.lineno in cell.hidden
+        is_hidden = statement.lineno in cell.hidden_lines
         if is_hidden == hidden and not asserted_lines.isdisjoint(_get_lines(statement)):
             assertions.append(statement)
         if hidden or not is_hidden:
@@ -233,7 +236,7 @@ def _may_change(statement: ast.stmt, names: Set[str]) -> bool:
     return not _DISPLAY_NAMES & {*call_names} and bool(changed_names & names)
 
 
-def may_depend_on_order(statement: ast.stmt) -> bool:
+def may_affect_later_assertions(statement: ast.stmt) -> bool:
     """Return True if leaving out an assertion may change what the statements after it assert.
 
     Assertions, assignments, imports and displays are safe, unless they draw random numbers.

@@ -22,11 +22,11 @@ from nbformat import NotebookNode
 from autograder.authoring.python_names import (
     find_changed_names,
     find_classes,
-    find_definitions,
     find_free_names,
+    find_functions_and_variables,
     find_import_and_class_names,
     find_imported_names,
-    find_used_names,
+    find_read_or_assigned_names,
     parse_code,
 )
 from autograder.authoring.skeleton import SkeletonError, add_lab, hyphenate, is_exercise_name
@@ -42,14 +42,18 @@ from course_import import otter_source
 from course_import.assertions import EXACT, Assertion, read_assertions, uncomment_autotests
 from course_import.dependencies import (
     Dependencies,
-    add_to_library,
+    find_imported_dotted_names,
     find_imported_modules,
-    find_imported_submodules,
     get_module_name,
     is_file_in_folder,
     make_files_import,
+    write_library_module,
 )
-from course_import.extracted_tests import ExtractedTest, NotebookDefinitions, may_depend_on_order
+from course_import.extracted_tests import (
+    ExtractedTest,
+    NotebookDefinitions,
+    may_affect_later_assertions,
+)
 from course_import.nbgrader_source import (
     HIDDEN_TESTS,
     SOLUTION_REGION,
@@ -137,7 +141,7 @@ class ExercisePlan:
         """True if more than one test cell gives points."""
         return sum(points > 0 for points in self.points_by_test.values()) > 1
 
-    def compare_variables(self, names: Sequence[str], test: int) -> None:
+    def add_compared_variables(self, names: Sequence[str], test: int) -> None:
         """Let the exercise compare the values of variables with those expected in a test cell."""
         _add_new(self.variables, names)
         _add_new(self.compared_variables, names)
@@ -212,14 +216,16 @@ class ImportReport:
         """Return how many points came over as they were, in part, and not at all."""
         all_points = sum(report.cell.points for report in self.cells)
         lost_points = sum(report.lost_points for report in self.cells)
-        incomplete = [report for report in self.cells if report.points_in_part]
-        points_in_part = sum(report.points_in_part for report in incomplete)
-        whole_points = all_points - lost_points - points_in_part
+        incomplete = [report for report in self.cells if report.partly_imported_points]
+        partly_imported_points = sum(report.partly_imported_points for report in incomplete)
+        whole_points = all_points - lost_points - partly_imported_points
         summary = f"{format_count(whole_points, 'point')} of {all_points:g} came over as they were"
-        if points_in_part:
+        if partly_imported_points:
             numbers = join_words(report.cell.number for report in incomplete)
             noun = "cell" if numbers.isdigit() else "cells"
-            summary += f"; {points_in_part:g} came over with less than their tests ask ({noun} {numbers})"
+            summary += (
+                f"; {partly_imported_points:g} came over with less than their tests ask ({noun} {numbers})"
+            )
         if lost_points:
             summary += f"; {format_count(lost_points, 'point')} did not come over"
         problem_count = sum(len(report.problems) for report in self.cells)
@@ -266,10 +272,10 @@ def import_notebook(path: Path, course: Course) -> ImportReport:
             "solutions? Import the source notebook.",
         )
     files = importer.make_files(path.name)
-    checks = importer.make_checks()
+    checks = importer.make_checks_module()
     if checks:
         title = "Checks that came with imported labs."
-        add_to_library(course, CHECKS_PACKAGE, title, lab, checks)
+        write_library_module(course, CHECKS_PACKAGE, title, lab, checks)
     importer.dependencies.write(lab)
     add_lab(course, lab, files)
     report = ImportReport(lab, list(importer.reports.values()), importer.list_allowed_packages())
@@ -332,7 +338,7 @@ class _NotebookImporter:
         self.exercises: dict[str, ExercisePlan] = {}
         self.functions: dict[str, SourceCell] = {}
         self.variables: dict[str, list[SourceCell]] = {}
-        self._find_student_names()
+        self._find_names_to_define()
         self.assertions: dict[int, list[Assertion]] = {}
         clocks = self._find_clocks()
         for cell in self._select("test"):
@@ -353,14 +359,14 @@ class _NotebookImporter:
         for cell in self._select("test"):
             self.extracted_tests[cell.number] = list(self._convert_to_tests(cell))
 
-    def _find_student_names(self) -> None:
+    def _find_names_to_define(self) -> None:
         solution: SourceCell | None = None
         for cell in self._select("solution", "given"):
-            functions, variables = find_definitions(cell.tree)
+            functions, variables = find_functions_and_variables(cell.tree)
             if cell.role == "solution":
                 solution = cell
                 self.functions |= dict.fromkeys([*functions, *find_classes(cell.tree)], cell)
-            elif not find_used_names(cell.tree) & self.student_names:
+            elif not find_read_or_assigned_names(cell.tree) & self.names_to_define:
                 continue  # the cell does not depend on students' code
             for name in variables:
                 if solution:
@@ -368,7 +374,9 @@ class _NotebookImporter:
 
     def _read_assertions(self, cell: SourceCell, is_otter: bool) -> list[Assertion]:
         try:
-            return read_assertions(cell.plain, is_otter, self.student_names, cell.hidden)
+            return read_assertions(
+                cell.source_with_pass_for_magics, is_otter, self.names_to_define, cell.hidden_lines
+            )
         except SyntaxError as error:
             problem = f"it is no Python ({error.msg}, line {error.lineno})"
             self.reports[cell.number].problems.append(problem)
@@ -382,12 +390,15 @@ class _NotebookImporter:
                 if isinstance(node, (ast.Import, ast.ImportFrom)):
                     if find_imported_modules([node]) <= _CLOCK_MODULES:
                         clocks |= find_imported_names(node)
-                elif isinstance(node, (ast.FunctionDef, ast.ClassDef)) and find_used_names(node) & clocks:
+                elif (
+                    isinstance(node, (ast.FunctionDef, ast.ClassDef))
+                    and find_read_or_assigned_names(node) & clocks
+                ):
                     clocks.add(node.name)
-        return clocks - self.student_names
+        return clocks - self.names_to_define
 
     @property
-    def student_names(self) -> set[str]:
+    def names_to_define(self) -> set[str]:
         """Names of the functions and variables that students have to write."""
         return {*self.functions, *self.variables}
 
@@ -406,7 +417,7 @@ class _NotebookImporter:
                     continue
                 names = []
                 for name in assertion.references:
-                    if name in self.variables and self._is_new(name, cell):
+                    if name in self.variables and self._is_written_just_before_test(name, cell):
                         names.append(name)
                 _add_new(variables, names)
                 subjects = [*(assertion.names & set(self.functions))]
@@ -425,7 +436,7 @@ class _NotebookImporter:
                 if test:
                     yield test
 
-    def _is_new(self, name: str, test: SourceCell) -> bool:
+    def _is_written_just_before_test(self, name: str, test: SourceCell) -> bool:
         """Return True if students write this name in the solution cells just before the test."""
         homes = [self.functions[name]] if name in self.functions else self.variables[name]
         return any(answer_cell in self.recent_solutions[test.number] for answer_cell in homes)
@@ -447,9 +458,13 @@ class _NotebookImporter:
             cells.append(
                 {
                     "number": cell.number,
-                    "source": uncomment_autotests(cell.plain) if is_test else cell.plain,
+                    "source": uncomment_autotests(cell.source_with_pass_for_magics)
+                    if is_test
+                    else cell.source_with_pass_for_magics,
                     "functions": [
-                        name for name in find_definitions(cell.tree)[0] if self.functions.get(name) == cell
+                        name
+                        for name in find_functions_and_variables(cell.tree)[0]
+                        if self.functions.get(name) == cell
                     ],
                     "is_test": is_test,
                     "variables": sorted(variables),
@@ -478,10 +493,10 @@ class _NotebookImporter:
         for plan in list(self.exercises.values()):
             self._drop_if_impossible(plan)
         code_cells = [cell for cell in self.cells if cell.is_code]
-        visible_modules = find_imported_submodules(cell.visible for cell in code_cells)
-        all_modules = find_imported_submodules(cell.tree for cell in code_cells)
+        visible_modules = find_imported_dotted_names(cell.visible_tree for cell in code_cells)
+        all_modules = find_imported_dotted_names(cell.tree for cell in code_cells)
         self.dependencies = Dependencies(folder, course, visible_modules, all_modules)
-        for number, tree in self._list_imported_code():
+        for number, tree in self._list_lab_code():
             self.dependencies.add(self.reports[number], tree)
         for report in self.reports.values():
             self._complete_report(report)
@@ -518,7 +533,7 @@ class _NotebookImporter:
         comparisons_by_name: Mapping[str, list[tuple[RecordedCall | None, Assertion]]],
     ) -> list[ExercisePlan]:
         """Add comparisons as test cases to exercises; prefer exercises just before the test."""
-        names = [name for name in comparisons_by_name if self._is_new(name, cell)]
+        names = [name for name in comparisons_by_name if self._is_written_just_before_test(name, cell)]
         if not names:
             names = [name for name in comparisons_by_name if name in self.functions] or list(
                 comparisons_by_name
@@ -529,15 +544,15 @@ class _NotebookImporter:
             if name not in self.functions:
                 variables.append(name)
                 continue
-            plan = self._get_function_plan(name)
+            plan = self._get_or_create_function_plan(name)
             for call, assertion in comparisons_by_name[name]:
                 plan.tolerances.append(assertion.tolerance)
                 if call:
                     plan.calls.append((call, assertion.hidden, assertion.source))
             plans.append(plan)
         if variables:
-            plan = self._get_variables_plan(variables, cell)
-            plan.compare_variables(variables, cell.number)
+            plan = self._get_or_create_variables_plan(variables, cell)
+            plan.add_compared_variables(variables, cell.number)
             for name in variables:
                 plan.hidden |= all(assertion.hidden for _, assertion in comparisons_by_name[name])
                 plan.tolerances += [assertion.tolerance for _, assertion in comparisons_by_name[name]]
@@ -568,7 +583,7 @@ class _NotebookImporter:
             return
         if assertion.kind == "value":
             inner_functions = assertion.find_inner_functions({*self.functions})
-            new = {name for name in self.functions if self._is_new(name, cell)}
+            new = {name for name in self.functions if self._is_written_just_before_test(name, cell)}
             outer_functions = {call.function for call in calls} - inner_functions
             if new & inner_functions and not new & outer_functions:
                 return  # this assertion tests a function of an earlier exercise
@@ -652,7 +667,7 @@ class _NotebookImporter:
         plans: dict[str, ExercisePlan] = {}
         remaining = []
         for assertion in self.without_comparison.get(cell.number, ()):
-            names = assertion.names & self.student_names
+            names = assertion.names & self.names_to_define
             is_property = assertion.kind == "property" and names and names <= {*plans_by_name}
             if is_property and self._has_cases_for(assertion, cell):
                 for name in sorted(names):
@@ -670,7 +685,7 @@ class _NotebookImporter:
     def _has_cases_for(self, assertion: Assertion, cell: SourceCell) -> bool:
         """Return True if the cases compare all calls that this assertion depends on."""
         for name in assertion.names & set(self.exercises):
-            if not self.exercises[name].calls or assertion.calls_elsewhere(name):
+            if not self.exercises[name].calls or assertion.depends_on_calls_elsewhere(name):
                 return False
         for call in self._find_calls(assertion, cell):
             plan = self.exercises.get(call.function)
@@ -701,7 +716,7 @@ class _NotebookImporter:
         for assertion in assertions:
             subjects |= assertion.names
         subjects &= set(self.functions)
-        subjects = {name for name in subjects if self._is_new(name, cell)} or subjects
+        subjects = {name for name in subjects if self._is_written_just_before_test(name, cell)} or subjects
         for test in self.extracted_tests[cell.number]:
             names = {test.subject, *test.variables}
             own_assertions = []
@@ -713,13 +728,13 @@ class _NotebookImporter:
                 yield test, own_assertions
 
     def _leave_out_compared_calls(self, cell: SourceCell, test: ExtractedTest) -> ExtractedTest:
-        """Return a hidden test without the assertions that became cases, since it can be read.
+        """Return a hidden test without assertions that became cases: answers can read tests.
 
         A test function runs in the submission's process, and an answer can read its caller's text.
         The cases are compared outside. A test whose assertions may depend on each other, as one that
         draws random numbers, is kept whole.
         """
-        if not test.hidden or any(map(may_depend_on_order, cell.tree.body if cell.tree else ())):
+        if not test.hidden or any(map(may_affect_later_assertions, cell.tree.body if cell.tree else ())):
             return test
         lines: set[int] = set()
         for assertion in self.assertions[cell.number]:
@@ -732,7 +747,7 @@ class _NotebookImporter:
     def _add_test(self, cell: SourceCell, test: ExtractedTest, label: str) -> ExercisePlan | str:
         """Add a test function to its exercise; return the exercise, or an obstacle as text."""
         trial = self.recording.trials.get(test.name)
-        names = self._find_names_of_tests({test.subject, *test.helper_functions}, [cell.number])
+        names = self._find_read_variables_set_by_tests({test.subject, *test.helper_functions}, [cell.number])
         if names:
             return f"the solution reads {_quote_names(names)}, which a test sets"
         if trial is None:
@@ -753,7 +768,7 @@ class _NotebookImporter:
             self.reports[cell.number].additions.append(
                 f"`{label}` is kept as it is, and very different values of the same form pass it"
             )
-        plan = self._get_test_plan(test, cell)
+        plan = self._get_or_create_plan_of_test(test, cell)
         _add_new(plan.variables, [*test.variables, *large])
         plan.further_functions |= {*test.helper_functions}
         values = {name: value for name, value in trial.values.items() if name in test.values}
@@ -777,15 +792,15 @@ class _NotebookImporter:
             earlier_points = plan.points_by_test.get(cell.number, 0.0)
             plan.points_by_test[cell.number] = earlier_points + points
 
-    def _get_test_plan(self, test: ExtractedTest, cell: SourceCell) -> ExercisePlan:
+    def _get_or_create_plan_of_test(self, test: ExtractedTest, cell: SourceCell) -> ExercisePlan:
         if test.subject:
-            return self._get_function_plan(test.subject)
-        return self._get_variables_plan(test.variables, cell)
+            return self._get_or_create_function_plan(test.subject)
+        return self._get_or_create_variables_plan(test.variables, cell)
 
-    def _get_function_plan(self, name: str) -> ExercisePlan:
+    def _get_or_create_function_plan(self, name: str) -> ExercisePlan:
         return self.exercises.setdefault(name, ExercisePlan(name, self.functions[name]))
 
-    def _get_variables_plan(self, names: list[str], test: SourceCell) -> ExercisePlan:
+    def _get_or_create_variables_plan(self, names: list[str], test: SourceCell) -> ExercisePlan:
         """Return the exercise for these variables: that of the last cell that sets one of them."""
         recent = self.recent_solutions[test.number]
         homes = []
@@ -805,7 +820,7 @@ class _NotebookImporter:
     def _make_unique_name(self, name: str) -> str:
         name = re.sub(r"[^A-Za-z0-9_]", "", name)
         name = re.sub(r"_{2,}", "_", name).strip("_") or "answer"
-        used_names = {*self.course_exercises, *self.student_names, *self.exercises}
+        used_names = {*self.course_exercises, *self.names_to_define, *self.exercises}
         unique_name, number = name, 1
         while unique_name in used_names:
             number += 1
@@ -832,7 +847,7 @@ class _NotebookImporter:
             return f"another lab has an exercise `{plan.name}`; rename one of them"
         homes = []
         for cell in self._select("solution"):
-            if plan.name in (*find_definitions(cell.tree)[0], *find_classes(cell.tree)):
+            if plan.name in (*find_functions_and_variables(cell.tree)[0], *find_classes(cell.tree)):
                 homes.append(cell.number)
         if len(homes) > 1 and plan.tests[0] < homes[-1]:
             return (
@@ -844,23 +859,23 @@ class _NotebookImporter:
             return "no points hang on it"
         if plan.answer_cell.number in self.recording.errors:
             return "its solution raises"
-        names = self._find_names_of_tests({plan.name, *plan.further_functions}, plan.tests)
+        names = self._find_read_variables_set_by_tests({plan.name, *plan.further_functions}, plan.tests)
         if names:
             return f"its solution reads {_quote_names(names)}, which a test sets"
         return ""
 
-    def _find_names_of_tests(self, functions: set[str], tests: Sequence[int]) -> list[str]:
+    def _find_read_variables_set_by_tests(self, functions: set[str], tests: Sequence[int]) -> list[str]:
         """Return the variables that these functions read although only a test sets them."""
         roles: dict[str, set[str]] = {}
         for cell in self._select("given", "solution", "test"):
-            for name in find_definitions(cell.tree)[1]:
+            for name in find_functions_and_variables(cell.tree)[1]:
                 roles.setdefault(name, set()).add(cell.role)
         names_read: set[str] = set()
         for function in functions & set(self.functions):
             names_read |= find_free_names(self._find_definition(function))
         names_in_tests: set[str] = set()
         for number in tests:
-            names_in_tests |= {*find_definitions(self.reports[number].cell.tree)[1]}
+            names_in_tests |= {*find_functions_and_variables(self.reports[number].cell.tree)[1]}
         for name, roles_of_name in roles.items():
             if roles_of_name == {"test"}:
                 names_in_tests.add(name)
@@ -876,8 +891,8 @@ class _NotebookImporter:
                 return node
         raise LookupError(name)
 
-    def _list_imported_code(self) -> Iterator[tuple[int, ast.AST]]:
-        """Yield the code that goes into the lab and that students see, with its cell's number."""
+    def _list_lab_code(self) -> Iterator[tuple[int, ast.AST]]:
+        """Yield the code of the lab's cells and visible tests, each with a source cell's number."""
         for cell in self.cells:
             if cell.role == "test":
                 yield cell.number, ast.parse(self._extract_definitions(cell))
@@ -896,7 +911,7 @@ class _NotebookImporter:
             names = [plan.name for plan in plans if cell.number in plan.tests]
             if names:
                 report.outcome = f"asked as {_quote_names(names)}"
-                report.additions += self._describe_parts(cell)
+                report.additions += self._describe_point_sharing(cell)
             elif not report.problems:
                 report.problems.append("nothing in it compares what students write with a value")
         elif cell.role == "solution":
@@ -906,12 +921,12 @@ class _NotebookImporter:
         elif cell.role == "task":
             report.additions.append("the answer is written into a cell below it; students may add cells")
         if cell.is_code and cell.role != "test":
-            if cell.source != cell.plain:
+            if cell.source != cell.source_with_pass_for_magics:
                 report.additions.append("magics and shell commands are taken out: a lab has none")
             if cell.tree is None:
                 report.problems.append("it is no Python, and is kept as text")
 
-    def _describe_parts(self, cell: SourceCell) -> Iterator[str]:
+    def _describe_point_sharing(self, cell: SourceCell) -> Iterator[str]:
         """Yield how a test cell's points are given, if other cells give points for the same answer."""
         for plan in self.exercises.values():
             if cell.number not in plan.tests or not plan.has_several_scored_tests:
@@ -1013,7 +1028,7 @@ class _NotebookImporter:
             key = (case.arguments, parts.get(call.cell, ""))
             if key not in cases or not hidden:
                 cases[key] = case
-        return _name_calls_apart(plan.name, list(cases.values()))
+        return _label_cases_by_call(plan.name, list(cases.values()))
 
     def _has_integer_result(self, plan: ExercisePlan) -> bool:
         results = [call.result for call, _, _ in plan.calls]
@@ -1022,7 +1037,7 @@ class _NotebookImporter:
                 results.append(value)
         return any(map(_contains_integer, results))
 
-    def make_checks(self) -> str:
+    def make_checks_module(self) -> str:
         """Return the source of a module with the lab's visible test functions; "" for none."""
         sources = []
         for plan in self.exercises.values():
@@ -1040,7 +1055,7 @@ class _NotebookImporter:
     def _find_prerequisites(self, plan: ExercisePlan) -> list[str]:
         """Return the other exercises on which a plan's function or variables build."""
         tree = plan.answer_cell.tree if plan.variables else self._find_definition(plan.name)
-        names = find_used_names(tree)
+        names = find_read_or_assigned_names(tree)
         earlier = set()
         for name, candidate in self.exercises.items():
             if candidate.answer_cell.number < plan.answer_cell.number:
@@ -1103,10 +1118,10 @@ class _NotebookImporter:
 
     def _is_illustration(self, cell: SourceCell) -> bool:
         """Return True if a cell only shows students' results, and no later cell needs it."""
-        functions, variables = find_definitions(cell.tree)
+        functions, variables = find_functions_and_variables(cell.tree)
         definitions = {*functions, *find_import_and_class_names(cell.tree)}
         definitions |= {*variables} & self._find_later_names(cell)
-        return not definitions and bool(find_used_names(cell.tree) & self.student_names)
+        return not definitions and bool(find_read_or_assigned_names(cell.tree) & self.names_to_define)
 
     def _find_later_names(self, cell: SourceCell) -> set[str]:
         """Return the names that are used in later cells, and the variables of all exercises."""
@@ -1115,19 +1130,19 @@ class _NotebookImporter:
             names |= {*plan.variables}
         for later in self.cells:
             if later.role != "test" and later.number > cell.number:
-                names |= find_used_names(later.tree)
+                names |= find_read_or_assigned_names(later.tree)
         return names
 
     def _extract_definitions(self, cell: SourceCell) -> str:
         """Return the statements of a test cell that later cells need, such as loading of data."""
-        names = self._find_later_names(cell) - self.student_names
+        names = self._find_later_names(cell) - self.names_to_define
         sources: list[str] = []
         for statement in reversed(cell.tree.body if cell.tree else []):
-            if isinstance(statement, ast.Assert) or statement.lineno in cell.hidden:
+            if isinstance(statement, ast.Assert) or statement.lineno in cell.hidden_lines:
                 continue
             if names & find_changed_names(statement) or self._is_import_for_answers(statement, cell):
-                sources.insert(0, ast.get_source_segment(cell.plain, statement) or "")
-                names |= find_used_names(statement)
+                sources.insert(0, ast.get_source_segment(cell.source_with_pass_for_magics, statement) or "")
+                names |= find_read_or_assigned_names(statement)
         return "\n".join(sources)
 
     def _is_import_for_answers(self, statement: ast.stmt, cell: SourceCell) -> bool:
@@ -1170,7 +1185,7 @@ class _NotebookImporter:
         plans = [plan for plan in self.exercises.values() if cell.number in plan.tests]
         for plan in plans:
             if plan.tests[-1] == cell.number:
-                yield from _make_check(plan)
+                yield from _make_exercise_check_cells(plan)
         if not plans:
             yield from self._keep_visible_test(cell)
 
@@ -1179,7 +1194,7 @@ class _NotebookImporter:
         source = HIDDEN_TESTS.sub("", self._make_source(cell)).strip()
         if not source:
             return
-        known_names = {*dir(builtins), *self.student_names}
+        known_names = {*dir(builtins), *self.names_to_define}
         for earlier in self._select("given"):
             if earlier.number < cell.number:
                 known_names |= find_changed_names(earlier.tree)
@@ -1241,7 +1256,7 @@ def _assign_parts_to_cases(cases: Sequence[CaseSource], parts: Mapping[int, str]
     return named
 
 
-def _name_calls_apart(function: str, cases: Sequence[CaseSource]) -> list[CaseSource]:
+def _label_cases_by_call(function: str, cases: Sequence[CaseSource]) -> list[CaseSource]:
     """Return the cases, labelled with their call where an assertion makes several calls."""
     arguments_by_label: dict[str, set[str]] = {}
     for case in cases:
@@ -1326,7 +1341,7 @@ def _find_last_statement(tree: ast.Module, plan: ExercisePlan) -> int:
     """Return the index of the last top-level statement that belongs to an exercise's answer."""
     last = 0
     for index, statement in enumerate(tree.body):
-        functions, variables = find_definitions(statement)
+        functions, variables = find_functions_and_variables(statement)
         functions += find_classes(statement)
         if plan.name in functions or set(plan.variables) & set(variables):
             last = index
@@ -1356,7 +1371,7 @@ def _add_answer_metadata(
     return cell
 
 
-def _make_check(plan: ExercisePlan) -> Iterator[NotebookNode]:
+def _make_exercise_check_cells(plan: ExercisePlan) -> Iterator[NotebookNode]:
     """Yield the cell that checks an exercise; before it, one that collects its variables."""
     if plan.variables:
         names = ", ".join(f'"{name}"' for name in plan.variables)

@@ -56,7 +56,7 @@ class SourceCell:
     attachments: dict = field(default_factory=dict, compare=False)
 
     @cached_property
-    def plain(self) -> str:
+    def source_with_pass_for_magics(self) -> str:
         """Source with `pass` for IPython's own commands (`%…`, `!…`); lines keep their numbers."""
         lines = self.source.split("\n")
         return "\n".join("pass" if _MAGIC_LINE.match(line) else line for line in lines)
@@ -70,10 +70,10 @@ class SourceCell:
     @cached_property
     def tree(self) -> Any:
         """Syntax tree of the cell's code; None if it is not valid Python."""
-        return parse_code(self.plain) if self.is_code else None
+        return parse_code(self.source_with_pass_for_magics) if self.is_code else None
 
     @cached_property
-    def visible(self) -> Any:
+    def visible_tree(self) -> Any:
         """Syntax tree of the part of the code that students receive; None if there is none."""
         if self.role != "solution":
             return self.tree
@@ -82,11 +82,15 @@ class SourceCell:
         # Replace each solution by the statement `pass`, which is valid at any place where a
         # solution may stand.
         return parse_code(
-            re.sub(rf"(?m)^([ \t]*){SOLUTION_BEGIN}(?s:.*?){SOLUTION_END}", r"\1pass", self.plain)
+            re.sub(
+                rf"(?m)^([ \t]*){SOLUTION_BEGIN}(?s:.*?){SOLUTION_END}",
+                r"\1pass",
+                self.source_with_pass_for_magics,
+            )
         )
 
     @cached_property
-    def hidden(self) -> set[int]:
+    def hidden_lines(self) -> set[int]:
         """Numbers of the lines with hidden tests, counted from 1."""
         lines: set[int] = set()
         for part in HIDDEN_TESTS.finditer(self.source):
@@ -121,8 +125,8 @@ class CellImportReport:
     dropped_exercises: int = 0
 
     @property
-    def points_in_part(self) -> float:
-        """Points that came over, if not all that the tests ask came with them."""
+    def partly_imported_points(self) -> float:
+        """Imported points of a cell of which some assertions could not be imported; else 0."""
         has_lost_assertion = len(self.problems) > self.dropped_exercises
         return self.cell.points - self.lost_points if has_lost_assertion else 0.0
 

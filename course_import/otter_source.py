@@ -96,12 +96,12 @@ class _OtterReader:
         for cell in cells:
             mark = _MARK.match(cell.source) if cell.cell_type in ("raw", "markdown") else None
             if mark and len(cell.source) < MAX_MARK_CHARACTERS:
-                yield from self._read_mark(mark, cell.source)
+                yield from self._read_boundary(mark, cell.source)
             else:
                 yield from self._convert_cell(cell)
         yield from self._end_question()
 
-    def _read_mark(self, mark: re.Match, source: str) -> Iterator[NotebookNode]:
+    def _read_boundary(self, mark: re.Match, source: str) -> Iterator[NotebookNode]:
         boundary, section = mark[1], mark[2]
         if section == "QUESTION":
             yield from self._end_question()
@@ -224,7 +224,7 @@ def _read_question(text: str) -> _OtterQuestion:
 
 
 def _read_config(text: str) -> dict:
-    """Return the entries of a block of YAML; raise NotASourceNotebook if it is none."""
+    """Return the entries of a block of YAML; raise NotASourceNotebook if it is not valid YAML."""
     lines = [line for line in text.split("\n") if not _CONFIG_FRAME.match(line)]
     try:
         config = yaml.safe_load("\n".join(lines))
@@ -235,7 +235,7 @@ def _read_config(text: str) -> dict:
 
 
 def _to_number(entry: object) -> float | None:
-    """Return an entry of a block of settings as a number; None if it is none."""
+    """Return an entry of a block of settings as a float; None if it is not a number."""
     if isinstance(entry, bool) or not isinstance(entry, (int, float)):
         return None
     return float(entry)

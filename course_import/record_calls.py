@@ -248,7 +248,7 @@ class _NotebookCallRecorder:
     def wrap(self, name: str, function: Callable) -> Callable:
         @functools.wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
-            if self.cell is None or self.depth or self._exceeds_limit(name):
+            if self.cell is None or self.depth or self._count_call_and_check_limit(name):
                 return function(*args, **kwargs)
             line = self._find_line()
             # Store the arguments before the call, since the call may change them.
@@ -270,7 +270,7 @@ class _NotebookCallRecorder:
 
         return wrapper
 
-    def _exceeds_limit(self, name: str) -> bool:
+    def _count_call_and_check_limit(self, name: str) -> bool:
         key = (self.cell or 0, name)
         self.counts[key] = self.counts.get(key, 0) + 1
         return self.counts[key] > MAX_CALLS
@@ -336,7 +336,7 @@ def _try_test(
     namespace: dict[str, Any],
     variables: dict[str, tuple[Value, str]],
 ) -> TestTrial:
-    """Try a test function on the notebook's own solution, and return if it works and is strict."""
+    """Try if a test function accepts the notebook's own solution and refuses wrong values."""
     for name in test["values"]:
         problem = variables.get(name, (None, "not there"))[1]
         if problem:

@@ -332,7 +332,7 @@ def _all_of_type(values: Sequence[Value], *types: type) -> bool:
 
 
 def _draw_argument(parameter: str, values: Sequence[Value], axes: _SharedSizes) -> tuple[str, bool]:
-    """Return source code that draws an argument at random, and True if it may give new values."""
+    """Return source code that draws an argument; True if not only recorded values are drawn."""
     if _all_of_type(values, bool):
         return parameter, True
     if _all_of_type(values, int) and min(values) < max(values):

@@ -148,7 +148,7 @@ def _build_site(course: Course, work_folder: Path, pyodide: str) -> Path:
     lite, wheels, site = work_folder / "lite", work_folder / "wheels", work_folder / "site"
     pages = work_folder / "contents"
     _write_pages(pages, course)
-    package_lock, base = _read_distribution(pyodide, lite)
+    package_lock, base = _read_lock_and_copy_pyodide(pyodide, lite)
     _make_wheels(wheels, course, package_lock, base)
     _run_jupyterlite(lite, pages, site)
     shutil.copytree(wheels, site / "static" / "wheels")
@@ -160,7 +160,7 @@ def _build_site(course: Course, work_folder: Path, pyodide: str) -> Path:
 
 
 def _write_pages(pages: Path, course: Course) -> None:
-    """Write the notebooks and the start page, without the answer keys, which a wheel has."""
+    """Write the notebooks and the start page, but no answer keys: these come in a wheel."""
     copy_labs(pages, course)
     for answers in pages.glob("*/answers"):
         shutil.rmtree(answers)
@@ -176,7 +176,7 @@ def _add_browser_note(start_page: Path) -> None:
     start_page.write_text(json.dumps(page, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
-def _read_distribution(pyodide: str, lite: Path) -> tuple[dict[str, Any], str]:
+def _read_lock_and_copy_pyodide(pyodide: str, lite: Path) -> tuple[dict[str, Any], str]:
     """Return Pyodide's lock file (its list of packages), and the address of the files in it.
 
     A folder is copied into the site's sources.

@@ -193,7 +193,7 @@ def find_lab_pairs(
             students = (first.student, second.student)
             pair = SimilarPair(lab.name, students, score.words, score.code, score.passage)
             similar_pairs.append(pair)
-    return same_file_pairs[:MAX_LAB_PAIRS] + sort_pairs_fairly(similar_pairs)[:MAX_LAB_PAIRS]
+    return same_file_pairs[:MAX_LAB_PAIRS] + interleave_pairs_by_student(similar_pairs)[:MAX_LAB_PAIRS]
 
 
 def _read_common_tokens(lab: Lab) -> list[TokenStreams]:
@@ -237,7 +237,7 @@ def _find_same_files(lab: Lab, submissions: Sequence[ComparedSubmission]) -> lis
     return pairs
 
 
-def sort_pairs_fairly(pairs: Sequence[SimilarPair]) -> list[SimilarPair]:
+def interleave_pairs_by_student(pairs: Sequence[SimilarPair]) -> list[SimilarPair]:
     """Sort pairs so that each student's first pair comes before any student's second pair.
 
     The list is cut later. In this order, one student with very many pairs does not push the pairs

@@ -151,7 +151,7 @@ def find_similar_pairs(
         released notebook.
     """
     vocabulary: dict[str, int] = {}
-    words = _PassageIndex(
+    words = _RarePassageIndex(
         [tokens.words for tokens in submissions],
         [tokens.words for tokens in common],
         WORD_PASSAGE_TOKENS,
@@ -159,7 +159,7 @@ def find_similar_pairs(
         MIN_WORD_SHARE,
         vocabulary,
     )
-    code = _PassageIndex(
+    code = _RarePassageIndex(
         [tokens.code for tokens in submissions],
         [tokens.code for tokens in common],
         CODE_PASSAGE_TOKENS,
@@ -242,7 +242,7 @@ def find_similar_pairs_as_json(
     return json.dumps([astuple(score) for score in find_similar_pairs(submissions, common)])
 
 
-class _PassageIndex:
+class _RarePassageIndex:
     """Index of those passages (runs of words or of code) that only few submissions have.
 
     Parameters
@@ -355,7 +355,7 @@ class _PassageIndex:
 
 
 def _number_tokens(tokens: Sequence[str], vocabulary: dict[str, int]) -> np.ndarray:
-    """Return each token's number in the vocabulary, (tokens,), uint64; new tokens are added."""
+    """Return each token's number in the vocabulary as a uint64 array; add new tokens to it."""
     numbers = [vocabulary.setdefault(token.lower(), len(vocabulary) + 1) for token in tokens]
     return np.array(numbers, np.uint64)
 
@@ -391,8 +391,8 @@ def _longest_shared_passage(
     first_mask, second_mask : iterable of bool
         True for each word that lies in a rare passage. Only these words are compared.
     """
-    first = _comparable_words(first_words, first_mask, "\0")
-    second = _comparable_words(second_words, second_mask, "\1")
+    first = _replace_common_words(first_words, first_mask, "\0")
+    second = _replace_common_words(second_words, second_mask, "\1")
     blocks = LCSseq.opcodes(first, second).as_matching_blocks()
     longest = max(blocks, key=lambda block: block.size)
     words = first_words[longest.a : longest.a + longest.size]
@@ -402,7 +402,7 @@ def _longest_shared_passage(
     return f"{passage} …" if len(words) > MAX_PASSAGE_WORDS else passage
 
 
-def _comparable_words(words: Sequence[str], mask: Iterable[bool], mark: str) -> list[str]:
+def _replace_common_words(words: Sequence[str], mask: Iterable[bool], mark: str) -> list[str]:
     """Return a submission's words in lower case; replace words not to be compared by unique texts.
 
     Words outside the mask and breaks between notebook cells are replaced by texts that equal no

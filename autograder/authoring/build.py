@@ -73,7 +73,7 @@ def build_labs(
     Raises
     ------
     BuildError
-        If a lab cannot be built. See `normalize_notebook`, `run_notebook`,
+        If a lab cannot be built. See `normalize_notebook`, `run_notebook_in_empty_folder`,
         `find_lab_weaknesses` and `find_processor_dependent_results`.
     """
     drift = []
@@ -150,7 +150,7 @@ def _dump_with_new_outputs(notebook: NotebookNode, lab: Lab, refresh_all: bool) 
     refresh_all : bool
         Replace all outputs, also those that differ in every run.
     """
-    new_notebook = run_notebook(notebook, lab.course.root)
+    new_notebook = run_notebook_in_empty_folder(notebook, lab.course.root)
     if refresh_all:
         return _format_notebook_file(new_notebook)
     saved_text = _format_notebook_file(notebook)
@@ -200,7 +200,7 @@ def normalize_notebook(notebook: NotebookNode, lab: Lab) -> NotebookNode:
 
 
 def _normalize_nbgrader_cell(cell: NotebookNode, lab: Lab, seen_grade_ids: set[str]) -> None:
-    """Remove nbgrader's checksum from a notebook cell's metadata, and set a test cell's points.
+    """Check a cell's nbgrader metadata, remove its checksum, and set a test cell's points.
 
     Parameters
     ----------
@@ -299,7 +299,7 @@ def _strip_counts_and_widgets(outputs: Iterable[NotebookNode]) -> list[NotebookN
     return clean_outputs
 
 
-def run_notebook(notebook: NotebookNode, course: Path) -> NotebookNode:
+def run_notebook_in_empty_folder(notebook: NotebookNode, course: Path) -> NotebookNode:
     """Run a notebook in an empty folder, and return a copy of it with the new outputs.
 
     Parameters
@@ -445,7 +445,7 @@ def _encode_answer_key_files(lab: Lab) -> dict[str, Any]:
         facts["graded_with"] = dict(lab.graded_with)
     exercises = list(lab.exercises.values())
     contents: dict[str, Any] = {
-        LAB_FILE: answer_key.encode_lab_index(lab.name, facts, exercises, lab.manual_questions)
+        LAB_FILE: answer_key.encode_lab_description(lab.name, facts, exercises, lab.manual_questions)
     }
     for exercise in exercises:
         contents[f"{exercise.name}.key"] = answer_key.encode_key(exercise)

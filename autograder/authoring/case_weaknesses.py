@@ -56,7 +56,7 @@ def find_case_weaknesses(exercise: Exercise, fresh_reference: Callable) -> Itera
                     "`random`."
                 )
                 return
-    label = _find_case_with_unrepeatable_result(exercise, fresh_reference)
+    label = _find_label_of_unrepeatable_case(exercise, fresh_reference)
     if label:
         yield (
             f"the reference does not give the same result each time in the case {label!r}. It must "
@@ -65,7 +65,7 @@ def find_case_weaknesses(exercise: Exercise, fresh_reference: Callable) -> Itera
         )
 
 
-def _find_case_with_unrepeatable_result(exercise: Exercise, fresh_reference: Callable) -> str:
+def _find_label_of_unrepeatable_case(exercise: Exercise, fresh_reference: Callable) -> str:
     """Return the label of a case in which another run of the reference gives another result.
 
     The cases are called in the reverse order, so that a reference which remembers its first call

@@ -136,7 +136,7 @@ def _format_toml_table(name: str, entries: Mapping[str, Any]) -> str:
 
 
 def find_allowed_package_versions(course: Course) -> dict[str, str]:
-    """Return the packages that provide the modules which students of a course may import.
+    """Return the installed version of each package that students of a course may import.
 
     Returns
     -------

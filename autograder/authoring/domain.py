@@ -161,7 +161,7 @@ class Domain:
         name: str,
         values: Sequence[Value],
     ) -> Iterator[EdgeCase]:
-        """Draw test cases with an extreme size or a memory layout, and with a value of a flag.
+        """Draw test cases with a flag's value and an extreme size or a memory layout at once.
 
         The largest sizes are combined with all values: only there does a mistake show that needs
         much of two things. The smallest sizes and the layouts take one value each, in turn, in a

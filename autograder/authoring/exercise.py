@@ -601,7 +601,7 @@ class Exercise:
     @cached_property
     def argument_names(self) -> tuple[str, ...]:
         """Names of the function's arguments; () if test cases do not call it directly."""
-        if not self.rules.is_function_exercise:
+        if not self.rules.calls_answer_directly:
             return ()
         return list_parameter_names(self.reference)
 
@@ -645,7 +645,7 @@ class Exercise:
 
     def compute_partial_share(self, right_parts: Iterable[str]) -> float:
         """Return the share of the points, 0 to 1, that a wrong answer gets for its right parts."""
-        earned = sum(self.parts.get(part, self.points_without_part) for part in right_parts)
+        earned = sum(self.parts.get(part, self.points_outside_parts) for part in right_parts)
         return min(earned / self.points, 1.0) if self.points else 0.0
 
     def list_passed_parts(
@@ -671,7 +671,7 @@ class Exercise:
         return [part for part in (*self.parts, "") if right.get(part)]
 
     @property
-    def points_without_part(self) -> float:
+    def points_outside_parts(self) -> float:
         """Points that the parts leave, for the cases of no part."""
         return max(self.points - sum(self.parts.values()), 0.0)
 
@@ -689,7 +689,7 @@ class Exercise:
         unused = [part for part in self.parts if part not in used]
         if unused:
             raise ExerciseError(f'{self.name}: no case has part="{unused[0]}".')
-        leaves_points = self.points_without_part > POINTS_TOLERANCE
+        leaves_points = self.points_outside_parts > POINTS_TOLERANCE
         has_other_cases = "" in used or self.declared_domain is not None
         if has_other_cases and not leaves_points:
             raise ExerciseError(
@@ -699,7 +699,7 @@ class Exercise:
             )
         if leaves_points and not has_other_cases:
             raise ExerciseError(
-                f"{self.name}: {self.points_without_part:g} of its {self.points:g} points belong "
+                f"{self.name}: {self.points_outside_parts:g} of its {self.points:g} points belong "
                 "to no part, and no case either. Give them to a part."
             )
 
@@ -708,7 +708,7 @@ class Exercise:
         count = sum(case.hidden for case in self._cases)
         return self.test_cases(0)[-count:] if count else []
 
-    def check_proposed_domain(self) -> None:
+    def check_reference_on_proposed_domain(self) -> None:
         """Check that the reference solution can handle a domain that nobody has confirmed yet.
 
         Raises
@@ -721,7 +721,7 @@ class Exercise:
                 self._compute_expected_value(f"{label} of the domain that is proposed", inputs)
 
     def test_cases(self, seed: int | None = None) -> list[TestCase]:
-        """Return all test cases with the results of the solution and of typical wrong functions.
+        """Return the visible test cases, or with a seed those of grading, with their results.
 
         Parameters
         ----------
@@ -823,7 +823,7 @@ class Exercise:
             What the call of the reference returned or raised.
         """
         case = f"in its own case {label!r}"
-        if outcome.error and not outcome.line and self.rules.is_function_exercise:
+        if outcome.error and not outcome.line and self.rules.calls_answer_directly:
             mismatch = find_argument_mismatch(self.reference, inputs)
             if mismatch:
                 raise ExerciseError(

@@ -313,7 +313,7 @@ class Lab:
         return tuple(statements)
 
     @cached_property
-    def required_packages(self) -> frozenset[str]:
+    def imported_course_packages(self) -> frozenset[str]:
         """Those modules in the list `imports` of course.toml that this lab imports.
 
         Only imports in set-up and answer cells count, since the lab can be graded if another cell
@@ -331,7 +331,7 @@ class Lab:
         A lab that needs one of the course's `imports` allows all of them, since they belong
         together, as Keras and its backends do. A lab that needs none of them allows none.
         """
-        imports = self.course.imports if self.required_packages else ()
+        imports = self.course.imports if self.imported_course_packages else ()
         return frozenset((*self.course.library, *imports))
 
     @cached_property
@@ -414,7 +414,7 @@ def _check_limits(path: Path, limits: Mapping[str, Any]) -> None:
         raise LabError(f"{path}: {error}") from None
 
 
-def find_unlisted_labs(course: Course) -> Iterator[str]:
+def describe_unlisted_labs(course: Course) -> Iterator[str]:
     """Yield a sentence for each lab's folder that `labs` in course.toml does not list."""
     for path in sorted(course.solutions.glob("*/lab.toml")):
         name = path.parent.name

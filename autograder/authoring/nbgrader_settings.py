@@ -15,7 +15,7 @@ from autograder.core.course import Course, read_course
 # nbgrader's preprocessors that turn the solution notebook into the released notebook. `autograder
 # build` leaves out SaveCells, since it would write to nbgrader's gradebook.
 RELEASE_STEPS = [
-    "autograder.authoring.preprocessors.AllowErrors",
+    "autograder.authoring.preprocessors.AllowTestErrors",
     "nbgrader.preprocessors.LockCells",
     "nbgrader.preprocessors.ClearSolutions",
     "autograder.authoring.preprocessors.ClearAnswerOutputs",

@@ -31,15 +31,15 @@ _SCHEME_POINTS = re.compile(r"[-*] \**([\d.]+) points?\b(?! for each)")
 
 def find_notebook_weaknesses(lab: Lab) -> Iterator[str]:
     """Yield a sentence for each fault in the solution notebook that must not reach students."""
-    yield from _find_missing_solution_marks(lab)
+    yield from _find_missing_solution_delimiters(lab)
     yield from _find_forbidden_imports(lab)
     yield from _find_missing_attachments(lab)
-    yield from _find_open_model_answers(lab)
+    yield from _find_questions_without_answer_cell(lab)
     yield from _find_schemes_that_do_not_add_up(lab)
 
 
-def _find_missing_solution_marks(lab: Lab) -> Iterator[str]:
-    """Yield a sentence for each exercise whose answer is not between nbgrader's two lines."""
+def _find_missing_solution_delimiters(lab: Lab) -> Iterator[str]:
+    """Yield a sentence for each answer that is not between BEGIN SOLUTION and END SOLUTION."""
     for cell in lab.cells:
         exercise = lab.exercises_by_answer_cell.get(get_grade_id(cell))
         if exercise is None:
@@ -79,7 +79,7 @@ def _find_missing_attachments(lab: Lab) -> Iterator[str]:
             )
 
 
-def _find_open_model_answers(lab: Lab) -> Iterator[str]:
+def _find_questions_without_answer_cell(lab: Lab) -> Iterator[str]:
     """Yield a sentence for each manually graded question without an answer cell right below it.
 
     nbgrader cuts out only what a solution cell holds: in any other cell, students would get the

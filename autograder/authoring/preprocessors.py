@@ -9,13 +9,13 @@ from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import is_grade, is_solution
 
-from autograder.authoring.python_names import find_bound_names, find_used_names
+from autograder.authoring.python_names import find_bound_names, find_read_or_assigned_names
 
 # HTML of a picture and its alt text, in the form in which a course's library displays pictures.
 _PICTURE = re.compile(r'<img alt="[^"]*"[^>]* src="data:image/png;base64,([A-Za-z0-9+/=]+)">')
 
 
-class AllowErrors(NbGraderPreprocessor):
+class AllowTestErrors(NbGraderPreprocessor):
     """Let "Run All" continue after a failed check, so that every exercise reports its state.
 
     The test cells get the tag "raises-exception". If a cell without this tag raises, the kernel
@@ -72,7 +72,7 @@ def _track_answer_dependence(source: str, dependent_names: set[str]) -> bool:
     """
     needs_answer = False
     for statement in _parse_cell(source).body:
-        is_dependent = bool(dependent_names & find_used_names(statement))
+        is_dependent = bool(dependent_names & find_read_or_assigned_names(statement))
         needs_answer = needs_answer or is_dependent
         if is_dependent or _imports_engine(statement):
             dependent_names |= set(find_bound_names(statement))

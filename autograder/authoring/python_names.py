@@ -25,7 +25,7 @@ def parse_code(source: str | bytes) -> Any:
         return None
 
 
-def find_definitions(tree: ast.AST | None) -> tuple[list[str], list[str]]:
+def find_functions_and_variables(tree: ast.AST | None) -> tuple[list[str], list[str]]:
     """Return the functions and the variables that code defines or changes at its top level.
 
     Names inside functions, classes and comprehensions are not included.
@@ -126,11 +126,11 @@ def find_changed_names(tree: ast.AST | None) -> set[str]:
     """
     if tree is None:
         return set()
-    _, variables = find_definitions(tree)
+    _, variables = find_functions_and_variables(tree)
     return {*find_bound_names(tree), *variables, *find_import_and_class_names(tree)}
 
 
-def find_used_names(tree: ast.AST | None) -> set[str]:
+def find_read_or_assigned_names(tree: ast.AST | None) -> set[str]:
     """Return the names that a piece of code reads or assigns to."""
     if tree is None:
         return set()

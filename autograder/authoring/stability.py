@@ -113,7 +113,7 @@ def describe_processor_dependent_results(exercise: Exercise, test_cases: list[Te
         return []
     labels: dict[str, list[str]] = {}  # the cases' labels, by the name of the unstable result
     for test_case in test_cases:
-        for name in _names_of_processor_dependent_results(exercise, test_case):
+        for name in _find_unstable_results(exercise, test_case):
             labels.setdefault(name, []).append(test_case.label)
     sentences = []
     for name, cases in labels.items():
@@ -125,7 +125,7 @@ def describe_processor_dependent_results(exercise: Exercise, test_cases: list[Te
     return sentences
 
 
-def _names_of_processor_dependent_results(exercise: Exercise, test_case: TestCase) -> Iterator[str]:
+def _find_unstable_results(exercise: Exercise, test_case: TestCase) -> Iterator[str]:
     inputs = replace(map_inputs(test_case.inputs, perturb_last_digits), memory=None)
     (perturbed,) = exercise.make_test_cases([(test_case.label, inputs, test_case.edge)])
     rules = adapt_rules_to_precision(exercise.rules, test_case.expected)

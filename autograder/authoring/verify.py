@@ -65,7 +65,7 @@ def _find_exercise_weaknesses(exercise: Exercise) -> Iterator[str]:
     owner = f"{exercise.lab.name}: {exercise.name}"
     test_cases = exercise.test_cases() + exercise.hidden_test_cases()
     exercise.check_parts()
-    exercise.check_proposed_domain()
+    exercise.check_reference_on_proposed_domain()
     if not test_cases:
         yield f"{owner} has no case; give it one, or a domain."
     for test_case in exercise.test_cases():
@@ -106,7 +106,7 @@ def _find_exercise_weaknesses(exercise: Exercise) -> Iterator[str]:
 
 
 def _find_unsound_results(exercise: Exercise) -> Iterator[str]:
-    """Yield one example of each kind of fault in the results of the reference solution.
+    """Yield a clause for the first case that makes NaN, and for the first that widens a dtype.
 
     Each is a clause that the caller puts into a sentence.
 
@@ -198,13 +198,16 @@ def _find_misconception_weakness(
     return ""
 
 
-def _are_equal_everywhere(exercise: Exercise, first: str, second: str) -> bool:
+def _are_equal_everywhere(exercise: Exercise, first_misconception: str, second_misconception: str) -> bool:
     """Return True if two misconceptions agree in all cases, those for grading included."""
     for test_case in [*exercise.test_cases(), *exercise.test_cases(0), *exercise.test_cases(1)]:
-        if second not in test_case.mistakes:
+        if second_misconception not in test_case.mistakes:
             return False  # it is a mistake common to all exercises
         if test_case.inputs.memory is None:  # a large case that tests memory would take long
-            outcomes = test_case.mistakes[first], test_case.mistakes[second]
+            outcomes = (
+                test_case.mistakes[first_misconception],
+                test_case.mistakes[second_misconception],
+            )
             if not same_outcome(*outcomes, exercise.rules):
                 return False
     return True
@@ -274,7 +277,7 @@ def _compare_raised_with_declared_errors(
 def _make_trivial_outcomes(
     test_cases: Sequence[TestCase], rules: ComparisonRules
 ) -> Iterator[tuple[str, list[CallOutcome]]]:
-    """Yield functions' results that take no thought, such as zeros, to test that they do not pass.
+    """Yield the results of trivial functions, such as zeros, to test that they do not pass.
 
     Parameters
     ----------
@@ -300,7 +303,7 @@ def _make_trivial_outcomes(
     if rules.compare and differ and not is_test:
         results = [test_case.expected for test_case in test_cases]
         yield "what is right in another case", _make_outcomes([*results[1:], results[0]])
-    arguments = [_number_arguments(test_case.inputs) for test_case in test_cases]
+    arguments = [_get_arguments_by_position_or_name(test_case.inputs) for test_case in test_cases]
     names: dict[int | str, None] = {}  # a dict, to keep the order
     for case_arguments in arguments:
         names |= dict.fromkeys(case_arguments)
@@ -312,7 +315,7 @@ def _make_trivial_outcomes(
     yield "zeros of the right shape", _make_outcomes(zeros)
 
 
-def _number_arguments(inputs: Inputs) -> Mapping[int | str, Value]:
+def _get_arguments_by_position_or_name(inputs: Inputs) -> Mapping[int | str, Value]:
     """Return a call's arguments by position (from 1) or by name."""
     arguments: dict[int | str, Value] = dict(enumerate(inputs.args, 1))
     return arguments | dict(inputs.kwargs)
@@ -346,7 +349,7 @@ def find_lab_warnings(lab: Lab) -> list[str]:
         for clause in find_equal_cases(exercise):
             doubts.append(f"{lab.name}: {clause} in {exercise.name}; take one out, or change its inputs.")
         doubts += _find_constant_arguments(exercise)
-        doubts += _find_cases_outside_of_domain(exercise)
+        doubts += _find_cases_with_other_axis_count(exercise)
         if exercise.proposed_domain:
             continue
         if _are_all_hidden_inputs_visible(exercise):
@@ -362,7 +365,7 @@ _SCALAR_TYPES = (bool, int, float, str)
 
 def _find_constant_arguments(exercise: Exercise) -> Iterator[str]:
     """Yield a sentence for each number or text argument that is the same in all cases."""
-    if not exercise.rules.is_function_exercise:
+    if not exercise.rules.calls_answer_directly:
         return  # a function of the course's library gets the arguments
     drawn_cases = [*exercise.draw(), *exercise.draw(0), *exercise.draw(1)]
     if len({encode_arguments(inputs) for _, inputs, _ in drawn_cases}) < 2:
@@ -389,12 +392,12 @@ def _name_arguments(exercise: Exercise, inputs: Inputs) -> dict[str, Value]:
 _NO_ARRAY = -1  # number of axes of a value that has none, such as a list
 
 
-def _find_cases_outside_of_domain(exercise: Exercise) -> Iterator[str]:
-    """Yield a sentence for each argument that has other axes than in the domain in a single case.
+def _find_cases_with_other_axis_count(exercise: Exercise) -> Iterator[str]:
+    """Yield a sentence for each argument with a number of axes that only one case has.
 
     If it has in several cases, the function is for arrays of any number of axes.
     """
-    if exercise.declared_domain is None or not exercise.rules.is_function_exercise:
+    if exercise.declared_domain is None or not exercise.rules.calls_answer_directly:
         return
     counts_in_domain: dict[str, set[int]] = {}
     counts_in_cases: dict[str, dict[str, int]] = {}  # by argument and label

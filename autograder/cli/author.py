@@ -96,21 +96,21 @@ def build(labs: Sequence[str], only_check: bool, anew: bool) -> None:
     Example:  autograder build training --anew
     """
     from autograder.authoring.build import BuildError, build_labs, build_page_notebooks
-    from autograder.authoring.lab import find_unlisted_labs
+    from autograder.authoring.lab import describe_unlisted_labs
     from autograder.authoring.verify import find_lab_warnings
-    from autograder.platforms.solution_check import find_refused_solutions
+    from autograder.platforms.solution_check import describe_solutions_without_full_score
 
     drift, problems = [], []
     for lab in choose_labs(labs):
         try:
             drift += build_labs([lab], check=only_check, refresh_outputs=anew)
             if not only_check:
-                problems += find_refused_solutions(lab)
+                problems += describe_solutions_without_full_score(lab)
         except AutograderError as error:
             problems.append(str(error))  # build the other labs all the same
         else:
             print_lines("Warning", find_lab_warnings(lab))
-    print_lines("Warning", find_unlisted_labs(find_course()))
+    print_lines("Warning", describe_unlisted_labs(find_course()))
     drift += build_page_notebooks(find_course(), check=only_check)
     label = "Out of date" if only_check else "Written"
     for sentence in drift:

@@ -41,14 +41,14 @@ def _print_outdated_labs(folder: Path, course: "Course") -> None:
 
     for lab, headings in find_outdated_labs(folder, course).items():
         command = f"autograder update {folder / lab / lab}.ipynb"
-        sections = _join_headings(headings)
+        sections = _join_first_headings(headings)
         click.echo(
             f"{lab}: your copy is older than the course's text, which has changed in {sections}. "
             f"`{command}` takes it over; your answers stay."
         )
 
 
-def _join_headings(headings: list[str]) -> str:
+def _join_first_headings(headings: list[str]) -> str:
     """Return a text that lists the first three headings, and the number of further headings."""
     names = [f"“{heading}”" for heading in headings[:3]]
     if len(headings) > 3:
@@ -125,7 +125,7 @@ def update(notebook: Path) -> None:
 
     headings, backup = update_student_notebook(notebook)
     if headings:
-        sections = _join_headings(headings)
+        sections = _join_first_headings(headings)
         click.echo(f"{notebook.stem}: changed in {sections}. Your version is kept in {backup}.")
     else:
         click.echo(f"{notebook.stem}: your copy is up to date.")

@@ -11,8 +11,8 @@ _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM")
 THREAD_VARIABLES = tuple(f"{library}_NUM_THREADS" for library in _LIBRARIES)
 
 
-def limit_blas_to_one_thread() -> bool:
-    """Let processes that are started from now on compute with one thread each.
+def set_one_thread_variables() -> bool:
+    """Set environment variables that limit processes started from now on to one thread each.
 
     Return False, and do nothing, if the user has set one of the variables `THREAD_VARIABLES`.
     """
@@ -22,13 +22,13 @@ def limit_blas_to_one_thread() -> bool:
     return True
 
 
-def limit_threads() -> None:
+def limit_numpy_to_one_thread() -> None:
     """Let NumPy compute with one thread from now on, in this process and its child processes.
 
     Do nothing if the user has set one of the environment variables `THREAD_VARIABLES`. If NumPy is
     already loaded, it no longer reads these variables, so threadpoolctl sets its threads directly.
     """
-    if not limit_blas_to_one_thread():
+    if not set_one_thread_variables():
         return
     with suppress(ImportError):  # in a browser, Python has no threads and no threadpoolctl
         from threadpoolctl import threadpool_limits

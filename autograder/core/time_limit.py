@@ -35,7 +35,7 @@ class CallTimeLimit:
         self._limit_seconds = limit_seconds
         self._code_filename = code_filename
         self._stopwatch = Stopwatch()
-        self._part = ""
+        self._case_label = ""
         self._line_samples: Counter[tuple[str, int]] = Counter()
         self._thread = threading.get_ident()
         # Stop the code by a signal if possible, since a signal also interrupts `time.sleep`.
@@ -49,12 +49,12 @@ class CallTimeLimit:
         self._is_watched = True
         self._finished = threading.Event()
 
-    def begin(self, part: str) -> None:
-        """Record that the next test case begins; `part` is its name, which the message quotes."""
+    def begin(self, case_label: str) -> None:
+        """Record that the next test case begins; the message quotes `case_label`."""
         if self._was_stopped:  # the student's code has caught the exception
             raise TimeLimitExceeded
         self._stopwatch.mark_progress()
-        self._part = part
+        self._case_label = case_label
 
     @contextmanager
     def enforce(self) -> Iterator[None]:
@@ -91,8 +91,8 @@ class CallTimeLimit:
             finished=not self._was_stopped,
             stuck=is_stuck,
         )
-        if is_stuck and self._part:
-            text += f" It was busy with the case “{self._part}”."
+        if is_stuck and self._case_label:
+            text += f" It was busy with the case “{self._case_label}”."
         line = self._describe_hottest_line()
         if line:
             text += f" Most of the time went into {line}."

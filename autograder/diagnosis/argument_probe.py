@@ -28,7 +28,7 @@ MAX_INPUT_NUMBERS = 10_000  # in a case; cases with more are not called again
 MIN_COMPARED_NUMBERS = 8  # fewer may agree by chance
 MAX_PROBE_SECONDS = 3  # of a call of the reference with changed arrays, which may have no result
 MAX_PROBE_MEGABYTES = 1_000  # that such a call may add
-MAX_COUNT_FACTOR = 16  # in front of a product of sizes, see `_describe_excess_as_argument_product`
+MAX_COUNT_FACTOR = 16  # in front of a product of sizes, see `_describe_difference_as_argument_product`
 
 _PLAUSIBLE_DEFAULTS = (None, False, True, 0, 1, -1)
 _SCALAR_TYPES = (type(None), bool, int, float, str)
@@ -129,7 +129,7 @@ def explain_by_arguments(
     unused_arrays : sequence of str
         Names of the arrays that the expected result does not depend on, as it need not.
     """
-    failing = sorted(filter(is_repeatable, failing), key=count_input_numbers, reverse=True)
+    failing = sorted(filter(is_small_enough_to_repeat, failing), key=count_input_numbers, reverse=True)
     if not failing or rules.call != "function":
         return ""
     try:
@@ -152,14 +152,14 @@ def explain_by_arguments(
         if not outcome.error:
             wrong_calls.append(_WrongCall(arguments, test_case.expected, outcome.value))
     explanation = _describe_result_combined_with_argument(wrong_calls, paths)
-    explanation = explanation or _describe_excess_as_argument_product(wrong_calls, paths)
+    explanation = explanation or _describe_difference_as_argument_product(wrong_calls, paths)
     if explanation:
         return explanation
     observations = list(zip(calls[:3], outcomes))
     for test_case in sorted(passing, key=count_input_numbers)[-2:]:
         if count_input_numbers(test_case) <= MAX_INPUT_NUMBERS:
             observations.append((probe.all_arguments(test_case), CallOutcome(test_case.expected)))
-    if _is_sensitive(outcomes[0].value):
+    if _contains_floats(outcomes[0].value):
         explanation = _describe_ignored_array(probe, observations, paths, unused_arrays)
     return explanation or _describe_repairing_change(probe, calls, failing, paths)
 
@@ -175,7 +175,7 @@ def _describe_ignored_array(
     for path in paths:
         if path.name in unused_arrays or not _is_finite_array(path.get(arguments)):
             continue
-        if all(_ignores_array(probe, path, *observation) for observation in observations):
+        if all(_may_ignore_array(probe, path, *observation) for observation in observations):
             return (
                 f"Your result does not depend on `{path.name}`: "
                 "with other numbers in that array, your function returns the same."
@@ -183,7 +183,7 @@ def _describe_ignored_array(
     return ""
 
 
-def _ignores_array(
+def _may_ignore_array(
     probe: _ProbedFunction,
     path: ArgumentPath,
     arguments: Arguments,
@@ -235,8 +235,8 @@ def find_unused_arrays(
     as used if the reference takes too long or too much memory with other numbers in it: they may
     lie outside of the exercise's domain.
     """
-    test_case = max(filter(is_repeatable, test_cases), key=count_input_numbers, default=None)
-    if test_case is None or rules.call != "function" or not _is_sensitive(test_case.expected):
+    test_case = max(filter(is_small_enough_to_repeat, test_cases), key=count_input_numbers, default=None)
+    if test_case is None or rules.call != "function" or not _contains_floats(test_case.expected):
         return ()
     probe, expected = _ProbedFunction(reference, rules), CallOutcome(test_case.expected)
     arguments = probe.all_arguments(test_case)
@@ -253,12 +253,12 @@ def _ignores_array_within_limits(
 ) -> bool:
     try:
         with limit_call_time(MAX_PROBE_SECONDS, ""), limit_added_memory(MAX_PROBE_MEGABYTES):
-            return _ignores_array(probe, path, arguments, outcome)
+            return _may_ignore_array(probe, path, arguments, outcome)
     except TimeLimitExceeded:
         return False
 
 
-def is_repeatable(test_case: TestCase) -> bool:
+def is_small_enough_to_repeat(test_case: TestCase) -> bool:
     """Return True if a test case is small enough to be called many times."""
     return count_input_numbers(test_case) <= MAX_INPUT_NUMBERS and test_case.inputs.memory is None
 
@@ -269,7 +269,7 @@ def count_input_numbers(test_case: TestCase) -> int:
     return sum(array.size for array in find_arrays(values))
 
 
-def _is_sensitive(value: Value) -> bool:
+def _contains_floats(value: Value) -> bool:
     """Return True if a result holds floats: then small changes of the inputs change it.
 
     A result of whole numbers, such as the index of a token, may stay the same.
@@ -310,7 +310,7 @@ def _is_array_of(value: Value, kinds: str) -> bool:
 def _list_argument_changes(
     arguments: Arguments, paths: Sequence[ArgumentPath], omitted_names: Collection[str]
 ) -> Iterator[ArgumentChange]:
-    """Yield changes of the arguments to try: another default, two exchanged, one changed."""
+    """Yield changes of the arguments to try, such as two exchanged, or one transposed."""
     for path in paths:
         default = path.get(arguments)
         if path.name not in omitted_names or type(default) not in _SCALAR_TYPES:
@@ -374,11 +374,11 @@ def _is_boolean_array(value: Value) -> bool:
     return _is_array_of(value, "b")
 
 
-def _is_integer(value: Value) -> bool:
+def _is_integer_or_integer_array(value: Value) -> bool:
     return type(value) is int or _is_array_of(value, "i")
 
 
-def _is_nonzero_float(value: Value) -> bool:
+def _is_float_array_or_nonzero_float(value: Value) -> bool:
     return _is_finite_array(value) or (type(value) is float and value != 0)
 
 
@@ -414,16 +414,16 @@ _SINGLE_CHANGES: list[tuple[Callable[[Value], bool], str, Callable[[Value], Valu
      "With True and False exchanged in `{0}`, your function gives the expected result. "
      "What does True stand for in `{0}`, by the docstring?",
      np.logical_not),
-    *((_is_integer,
+    *((_is_integer_or_integer_array,
        f"With `{{0}}` {text} by 1, your function gives the expected result. "
        "Do you count from 0 or from 1, and should the last one be included?",
        partial(operator.add, step))
       for step, text in ((1, "increased"), (-1, "decreased"))),
-    (_is_nonzero_float,
+    (_is_float_array_or_nonzero_float,
      "With the opposite sign of `{0}`, your function gives the expected result. "
      "Is there a minus too many, or one missing?",
      operator.neg),
-    (_is_nonzero_float,
+    (_is_float_array_or_nonzero_float,
      "With `1 / {0}` in place of `{0}`, your function gives the expected result. "
      "Do you multiply where you should divide, or divide where you should multiply?",
      lambda value: 1 / value),
@@ -503,11 +503,11 @@ def _is_part_combined_with_argument(
     return compared_numbers >= MIN_COMPARED_NUMBERS
 
 
-def _describe_excess_as_argument_product(
+def _describe_difference_as_argument_product(
     calls: Sequence[_WrongCall],
     paths: Sequence[ArgumentPath],
 ) -> str:
-    """Say that every returned number is too large or small by the same product of arguments."""
+    """Say that each returned number differs from the expected by the same product of arguments."""
     if len(calls) < 2 or not all(type(call.value) is type(call.expected) is int for call in calls):
         return ""
     gaps = [call.value - call.expected for call in calls]

@@ -779,12 +779,12 @@ def _negate_booleans(value: Any) -> Any:
     return ~value
 
 
-def _is_fractional(value: Any) -> bool:
+def _has_float_dtype(value: Any) -> bool:
     """Return True for floats: measured or computed numbers, not sizes, indices or booleans."""
     return getattr(value, "dtype", np.asarray(value).dtype).kind == "f"
 
 
-def _is_number(value: Any) -> bool:
+def _has_number_dtype(value: Any) -> bool:
     return getattr(value, "dtype", np.asarray(value).dtype).kind in "fiu"
 
 
@@ -795,15 +795,15 @@ def _has_axes(value: Any) -> bool:
 # Steps that may be missing in the student's code, such as a square root. Each row has a
 # description, a test of the values for which the step makes sense, and the step itself.
 _EXTRA_STEPS: list[tuple[str, Callable[[Any], bool], Callable[[Any], Any]]] = [
-    ("the sign of {} changed", _is_fractional, operator.neg),
+    ("the sign of {} changed", _has_float_dtype, operator.neg),
     ("rows and columns of {} exchanged", _has_axes, lambda value: np.swapaxes(value, -1, -2)),
     ("the order of {} reversed", _has_axes, lambda value: value[::-1]),
-    ("the square root of {} in its place", _is_number, lambda value: value**0.5),
-    ("{} squared", _is_number, lambda value: value**2),
-    ("1 divided by {} in its place", _is_number, lambda value: 1 / value),
-    ("{} increased by 1", _is_number, lambda value: value + 1),
-    ("{} decreased by 1", _is_number, lambda value: value - 1),
-    ("the absolute value of {}", _is_fractional, np.abs),
+    ("the square root of {} in its place", _has_number_dtype, lambda value: value**0.5),
+    ("{} squared", _has_number_dtype, lambda value: value**2),
+    ("1 divided by {} in its place", _has_number_dtype, lambda value: 1 / value),
+    ("{} increased by 1", _has_number_dtype, lambda value: value + 1),
+    ("{} decreased by 1", _has_number_dtype, lambda value: value - 1),
+    ("the absolute value of {}", _has_float_dtype, np.abs),
     ("True and False exchanged in {}", lambda value: True, _negate_booleans),
 ]
 

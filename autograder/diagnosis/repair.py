@@ -35,7 +35,7 @@ import numpy as np
 from autograder.core.address_space import limit_added_memory
 from autograder.core.cpu_time import Stopwatch
 from autograder.core.text_format import truncate
-from autograder.diagnosis.argument_probe import count_input_numbers, is_repeatable
+from autograder.diagnosis.argument_probe import count_input_numbers, is_small_enough_to_repeat
 from autograder.diagnosis.mutations import (
     CHECK_DTYPE,
     CHECK_SIZES,
@@ -78,14 +78,16 @@ def find_repair(
     passing: Sequence[TestCase],
     rules: ComparisonRules,
 ) -> str:
-    """Describe the wrong place in the student's code, or two places; "" if no small change helps.
+    """Describe a small change of the code that makes test cases right; "" if none does.
 
     Parameters
     ----------
     failing, passing : sequences of TestCase
         The cases with wrong answers, and those with right ones.
     """
-    failing = _sort_comparable_cases([test_case for test_case in failing if is_repeatable(test_case)])
+    failing = _select_and_sort_comparable_cases(
+        [test_case for test_case in failing if is_small_enough_to_repeat(test_case)]
+    )
     if not failing or rules.call != "function" or rules.returns != "array":
         return ""
     with (
@@ -119,7 +121,7 @@ class _RepairSearch:
         rules: ComparisonRules,
     ) -> None:
         self._failing, self._rules = failing, rules
-        self._passing = sorted(filter(is_repeatable, passing), key=count_input_numbers)
+        self._passing = sorted(filter(is_small_enough_to_repeat, passing), key=count_input_numbers)
         # Mutations that improve the result of the test case that is tried first: the share of its
         # numbers that are then right, and the mutation's number.
         self._improvements: list[tuple[float, int]] = []
@@ -225,7 +227,7 @@ class _RepairSearch:
         return _share_of_right_numbers(result, test_case.expected)
 
 
-def _sort_comparable_cases(failing: Sequence[TestCase]) -> list[TestCase]:
+def _select_and_sort_comparable_cases(failing: Sequence[TestCase]) -> list[TestCase]:
     """Sort the failing test cases in the order in which repairs are tried on them.
 
     Cases without an expected result, such as those that expect an error, are left out.
@@ -273,7 +275,7 @@ def _identity(value: Any, *_args: Any, **_kwargs: Any) -> Any:
 
 
 class _TooManyTurns(Exception):
-    """The loops in a call of the student's function, changed by a mutation, turned too often."""
+    """Error for a call of a mutated function whose loops ran for too many iterations."""
 
 
 # Places in the code at which the same change (mutation) is possible. Each place has the number of

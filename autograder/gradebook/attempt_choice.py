@@ -62,7 +62,7 @@ def read_attempt_index(classroom: Classroom, student: str, lab: str) -> list[Gra
     return [attempt for attempt, path in zip(attempts, paths, strict=True) if path.is_file()]
 
 
-def keep_only_attempts(
+def write_attempt_index(
     classroom: Classroom, student: str, lab: str, attempts: Sequence[GradedAttempt]
 ) -> None:
     """Write the index of a student's graded attempts, and delete the results of all others."""

@@ -207,12 +207,12 @@ def _reject_roster_of_other_class(roster: Roster, submitters: set[str], students
         names = [person.name or person.student for person in roster.people]
         raise ClassListError(
             f"roster.csv seems to be another class's: {len(strangers)} of the {len(submitters)} "
-            f"who submitted are not in it ({_join_names(strangers)}), and it lists "
-            f"{_join_names(names)}. Put this class's roster in its place, or take it away."
+            f"who submitted are not in it ({_join_names_with_ellipsis(strangers)}), and it lists "
+            f"{_join_names_with_ellipsis(names)}. Put this class's roster in its place, or take it away."
         )
 
 
-def _join_names(names: list[str]) -> str:
+def _join_names_with_ellipsis(names: list[str]) -> str:
     """Return the first few names as one text, with an ellipsis if there are more."""
     text = join_words(map(escape_unprintable, names[:MAX_NAMES_SHOWN]))
     return f"{text} …" if len(names) > MAX_NAMES_SHOWN else text

@@ -12,10 +12,10 @@ from autograder.gradebook import result_store
 from autograder.gradebook.attempt_choice import (
     GradedAttempt,
     find_best_attempt,
-    keep_only_attempts,
     read_attempt_index,
     store_attempt,
     store_counted_attempt,
+    write_attempt_index,
 )
 from autograder.gradebook.class_list import read_class_list
 from autograder.gradebook.classroom import Classroom, Submission
@@ -157,5 +157,5 @@ def _store_index_and_best_attempt(
         if entry:
             current[attempt.fingerprint] = entry
             shares_by_name[name] = (attempt.submitted_at, entry.shares)
-    keep_only_attempts(classroom, *key, list(current.values()))
+    write_attempt_index(classroom, *key, list(current.values()))
     store_counted_attempt(classroom, *key, find_best_attempt(key, shares_by_name, policy, deadlines))

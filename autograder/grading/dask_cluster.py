@@ -129,7 +129,7 @@ class ClusterClient:
                 )
                 if not graded_submission.faults:
                     return graded_submission
-                if not self._retest_worker(worker) or tries == _MAX_TRIES:
+                if not self._retest_worker_and_check_for_others(worker) or tries == _MAX_TRIES:
                     return graded_submission
             except WorkerLost:
                 if tries == _MAX_TRIES:
@@ -137,7 +137,7 @@ class ClusterClient:
             except (ClusterError, WorkerDied):
                 raise
             except Exception:
-                if not self._retest_worker(worker) or tries == _MAX_TRIES:
+                if not self._retest_worker_and_check_for_others(worker) or tries == _MAX_TRIES:
                     raise
             finally:
                 with self._lock:
@@ -194,7 +194,7 @@ class ClusterClient:
             "and the same command goes on from there."
         )
 
-    def _retest_worker(self, worker: str) -> bool:
+    def _retest_worker_and_check_for_others(self, worker: str) -> bool:
         """Test a worker again that failed to grade; return True if there are other workers."""
         with self._lock:
             has_others = bool({*self._slots, *self._worker_tests} - {worker})

@@ -23,7 +23,11 @@ from nbformat.v4 import new_markdown_cell
 
 from autograder.authoring.exercise import DrawnCase, Exercise
 from autograder.authoring.lab import Lab
-from autograder.authoring.python_names import find_definitions, find_external_names, parse_code
+from autograder.authoring.python_names import (
+    find_external_names,
+    find_functions_and_variables,
+    parse_code,
+)
 from autograder.authoring.released_notebook import release_notebook
 from autograder.core.import_guard import find_imports
 from autograder.core.notebook_cells import get_grade_id, get_nbgrader_metadata, make_grade_id
@@ -46,8 +50,8 @@ from autograder.grading.sanitise import (
     make_output,
     shorten_slow_code,
     simplify_slow_markdown,
-    truncate,
     truncate_source,
+    truncate_with_remark,
 )
 from autograder.grading.worker import time_limited_stage
 from autograder.judging.judge import Finding, describe_broken_dependency, judge
@@ -302,7 +306,7 @@ class CellResults:
 def _fill_outputs_and_list_results(
     lab: Lab, notebook: NotebookNode, cell_results: CellResults, text_only: bool
 ) -> tuple[Result, ...]:
-    """Put clean outputs into the notebook's cells, and shorten very long sources.
+    """Put clean outputs into the cells, shorten very long sources, and return the results.
 
     Returns
     -------
@@ -320,12 +324,12 @@ def _fill_outputs_and_list_results(
             shown_budget -= estimate_rendering_cost(cell.source)
         if name in cell_results.tests:
             result, cell.outputs = cell_results.tests[name]
-            message = make_printable(truncate(result.message, MAX_MESSAGE_CHARACTERS))
+            message = make_printable(truncate_with_remark(result.message, MAX_MESSAGE_CHARACTERS))
             results.append(replace(result, message=message))
         elif cell.cell_type == "code":
             if cell.source not in release_sources:
                 coloured_budget -= estimate_rendering_cost(cell.source)
-                cell.source = shorten_slow_code(cell.source, text_only=coloured_budget < 0)
+                cell.source = shorten_slow_code(cell.source, as_comments=coloured_budget < 0)
             outputs = _select_outputs_or_remark(cell, cell_results.runs, release_sources)
             cell.outputs = [clean(output) for output in outputs]
         elif cell.source not in release_sources:  # prose of the released notebook is kept
@@ -459,7 +463,7 @@ class SubmissionGrader:
         run, answer_run : CellRun
             Records of running the test cell and the answer cell of the exercise.
         """
-        finding = _explain_missing_answers(exercise, run, answer_run)
+        finding = _explain_missing_outcomes(exercise, run, answer_run)
         if finding is None:
             finding, text, html = self._judge_visible_then_hidden_cases(exercise, run.outcomes or [])
         else:
@@ -702,7 +706,7 @@ class SubmissionGrader:
         for cell_name in answer_cells:
             # Add the variables that the answer cells define. If an exercise asks for variables
             # instead of a function, their names differ from the name of the exercise.
-            names |= set(find_definitions(parse_code(self.lab.reference_cells[cell_name]))[1])
+            names |= set(find_functions_and_variables(parse_code(self.lab.reference_cells[cell_name]))[1])
         for cell in cells:
             is_answer = cell.cell_type != "code" or get_grade_id(cell) in answer_cells
             if is_answer or cell.source in release_sources:
@@ -757,7 +761,7 @@ def _explain_undefined_answer(run: CellRun) -> tuple[Verdict, str]:
     return Verdict.MISSING, ""
 
 
-def _explain_missing_answers(
+def _explain_missing_outcomes(
     exercise: Exercise,
     run: CellRun,
     answer_run: CellRun,
@@ -772,7 +776,7 @@ def _explain_missing_answers(
         definition = ""  # a test function can ask for a function or for a class
         if name[0].isupper():
             definition = "class "
-        elif exercise.rules.is_function_exercise:
+        elif exercise.rules.calls_answer_directly:
             definition = "function "
         text = f"There is no {definition}`{name}` to try."
         verdict, error = _explain_undefined_answer(answer_run)
@@ -841,7 +845,7 @@ def _make_failed_test_outputs(
     nbgrader gives no points for a test cell whose outputs contain an error, and those points that
     the cell's result states.
     """
-    text = clean_text(truncate(text, MAX_MESSAGE_CHARACTERS))
+    text = clean_text(truncate_with_remark(text, MAX_MESSAGE_CHARACTERS))
     html = html or f"<p>{backticks_to_html(escape(text, quote=False))}</p>"
     message = make_output("display_data", metadata={}, data={"text/plain": text, "text/html": html})
     if score:

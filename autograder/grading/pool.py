@@ -105,7 +105,7 @@ def find_sandbox_class(labs: Iterable[Lab], choice: str) -> type[Sandbox]:
     """
     sandbox = find_sandbox(choice)
     for lab in labs:
-        problem = sandbox.explain_missing_packages(lab.required_packages)
+        problem = sandbox.explain_missing_packages(lab.imported_course_packages)
         if problem:
             fallback = explain_fallback(sandbox) if choice == "auto" else ""
             reasons = " ".join(filter(None, (problem, fallback)))
@@ -152,7 +152,7 @@ def grade_in_worker_as_json(
 
     def grade(data: bytes | None, note: str, text_only: bool = False) -> str:
         arguments = course, lab_name, release, data, note, options, text_only
-        return _thread_worker_for_lab(lab_name).run(
+        return _get_worker_restarted_for_new_lab(lab_name).run(
             grade_in_this_process, *arguments, seconds=seconds, memory=megabytes
         )
 
@@ -259,8 +259,8 @@ def _make_release_json(course: str, lab_name: str) -> str:
 _thread_state = local()
 
 
-def _thread_worker_for_lab(lab: str) -> Worker:
-    """Return this thread's worker process.
+def _get_worker_restarted_for_new_lab(lab: str) -> Worker:
+    """Return this thread's worker process, restarted if it has worked on another lab before.
 
     If the worker has graded another lab before, it is restarted, which frees the memory that the
     other lab took.
@@ -276,7 +276,7 @@ def _warm_up(course: str, lab: str, options: GradingOptions) -> None:
     """Start this thread's worker and prepare it for a lab."""
     with suppress(WorkerFailed):  # the same failure will be reported with the first submission
         megabytes = _compute_worker_megabytes(_run_limits(read_lab_in(course, lab)), options)
-        _thread_worker_for_lab(lab).run(
+        _get_worker_restarted_for_new_lab(lab).run(
             _warm_up_worker, course, lab, options, seconds=_PREPARATION_SECONDS, memory=megabytes
         )
 

@@ -282,7 +282,7 @@ def _note_changes_and_decide_if_both_run(
     release_cell: NotebookNode,
     notes: list[str],
 ) -> bool:
-    """Add to `notes` what a student has changed in a cell of the lab, besides the answer.
+    """Note what a student has changed in a cell; return True if the changed cell runs as well.
 
     Returns
     -------
@@ -348,7 +348,7 @@ def _match_to_graded_cells(
 
 
 def _is_same_or_defines_same_name(cell: NotebookNode, release_cell: NotebookNode) -> bool:
-    """Return True if a submitted cell has the same source as a cell of the released notebook.
+    """Return True if a cell has a released cell's source, or its answer defines the same name.
 
     For an answer cell, it is enough that both define a function or class of the same name.
     """

@@ -225,13 +225,13 @@ def make_markdown_code_block(text: str) -> str:
 
     The text is cut if it is very long.
     """
-    lines = _split_long_lines(truncate(text, MAX_MARKDOWN_CHARACTERS))
+    lines = _split_long_lines(truncate_with_remark(text, MAX_MARKDOWN_CHARACTERS))
     # Indent the lines to make a code block: no line of the text can end such a block.
-    quoted_lines = [f"    {_neutralise_line(line)}" for line in lines]
+    quoted_lines = [f"    {_replace_formula_characters(line)}" for line in lines]
     return "The grader shows this text as it was typed:\n\n" + "\n".join(quoted_lines)
 
 
-def _neutralise_line(line: str) -> str:
+def _replace_formula_characters(line: str) -> str:
     """Replace the characters with which LaTeX formulas begin (backslash and dollar sign)."""
     return (
         re.sub(r"\s", " ", line)
@@ -249,10 +249,10 @@ def _split_long_lines(text: str) -> list[str]:
     return parts
 
 
-def truncate(text: str, max_characters: int) -> str:
+def truncate_with_remark(text: str, max_characters: int) -> str:
     """Shorten a text to `max_characters`, and append a remark on how much was cut.
 
-    >>> truncate("abcdef", 3)
+    >>> truncate_with_remark("abcdef", 3)
     'abc\\n[… 3 characters more are not shown here]'
     """
     if len(text) <= max_characters:
@@ -283,7 +283,7 @@ def truncate_source(source: str, max_weight: int) -> str:
     if missing_lines:
         source = "".join(lines[:line_count])
         source += f"[… {len(missing_lines):,} lines more are not shown here]"
-    return truncate(source, max_weight)
+    return truncate_with_remark(source, max_weight)
 
 
 def extract_pictures(cell: Mapping) -> dict[str, dict[str, str]]:
@@ -315,7 +315,7 @@ def render_markdown(text: str, attachments: Mapping = {}) -> str:
     from nbconvert.filters.markdown_mistune import MarkdownWithMath
 
     if len(text) > MAX_MARKDOWN_CHARACTERS:
-        return f"<pre>{html.escape(truncate(text, MAX_MARKDOWN_CHARACTERS))}</pre>"
+        return f"<pre>{html.escape(truncate_with_remark(text, MAX_MARKDOWN_CHARACTERS))}</pre>"
     try:
         page = MarkdownWithMath(renderer=_make_safe_markdown_renderer(attachments)).render(text)
     except Exception:  # noqa: BLE001 - such as a missing picture, or ten thousand nested quotes
@@ -377,13 +377,13 @@ def render_formula(body: str, display: str = "inline") -> str:
                 del element.attrib[name]
         return ElementTree.tostring(root, encoding="unicode")
     except Exception:  # noqa: BLE001 - students write formulas too
-        return f"<code>{html.escape(truncate(body, MAX_FORMULA_CHARACTERS))}</code>"
+        return f"<code>{html.escape(truncate_with_remark(body, MAX_FORMULA_CHARACTERS))}</code>"
 
 
 # Code of cells, for syntax colouring
 
 
-def shorten_slow_code(source: str, text_only: bool = False) -> str:
+def shorten_slow_code(source: str, as_comments: bool = False) -> str:
     """Return a cell's code; if colouring its syntax would be slow, shortened and as comments.
 
     Code that would take long is cut if necessary, and each of its lines becomes a comment.
@@ -391,7 +391,7 @@ def shorten_slow_code(source: str, text_only: bool = False) -> str:
     >>> shorten_slow_code("a = 1")
     'a = 1'
     """
-    is_slow = text_only or _is_slow_to_colour(source)
+    is_slow = as_comments or _is_slow_to_colour(source)
     if not is_slow and estimate_rendering_cost(source) <= 5_000:
         return source
     shown_source = truncate_source(source, MAX_CODE_CHARACTERS)
@@ -474,7 +474,7 @@ def clean_text(text: object) -> str:
     >>> clean_text("\\x1b[31mred\\x1b[0m\\x1b]0;title\\x07 \\x00")
     'red \\ufffd'
     """
-    short_text = strip_escapes(truncate(str(text), MAX_TEXT_CHARACTERS))
+    short_text = strip_escapes(truncate_with_remark(str(text), MAX_TEXT_CHARACTERS))
     return replace_control_characters(short_text)
 
 

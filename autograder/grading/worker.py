@@ -380,7 +380,7 @@ def run_calls_in_workers(
     workers: int,
     seconds: float = DEFAULT_CPU_SECONDS,
     memory: int = DEFAULT_MEGABYTES,
-    retry_plain: bool = False,
+    retry_with_simpler_result: bool = False,
 ) -> Iterator[tuple[int, str | WorkerFailed]]:
     """Call a function once for each of many submissions, in worker processes.
 
@@ -390,7 +390,7 @@ def run_calls_in_workers(
         Function at the top level of a module, which returns a str.
     calls : sequence of tuple
         The arguments of each call.
-    retry_plain : bool
+    retry_with_simpler_result : bool
         Call the function with one more argument, False. If the call fails, repeat it with True,
         which asks the function for a simpler form of its result.
 
@@ -408,10 +408,12 @@ def run_calls_in_workers(
     """
 
     def run_call(index: int, is_alone: bool) -> str:
-        def run(*form: bool) -> str:
-            return get_worker().run(function, *calls[index], *form, seconds=seconds, memory=memory)
+        def run(*wants_simple_result: bool) -> str:
+            return get_worker().run(
+                function, *calls[index], *wants_simple_result, seconds=seconds, memory=memory
+            )
 
-        if not retry_plain:
+        if not retry_with_simpler_result:
             return run()
         try:
             return run(False)

@@ -50,8 +50,8 @@ _OUTCOME_COLOURS = {
 _FAILED_OUTCOMES = (FileOutcome.REFUSED, FileOutcome.UNMATCHED, FileOutcome.WITHOUT_NOTEBOOK)
 
 
-class MissingSubmissions(NamedTuple):
-    """Folders of the roster's students who have submitted a lab, and of those who have not."""
+class SubmittersAndAbsentees(NamedTuple):
+    """Students of the roster who have submitted a lab, and those who have not, by their folders."""
 
     submitters: tuple[str, ...]
     absent: tuple[str, ...]
@@ -67,7 +67,7 @@ class CollectionReport:
         Reports on all files, in the order of their names.
     notes : tuple of str
         Remarks that concern no single file.
-    missing : mapping of str to MissingSubmissions
+    missing : mapping of str to SubmittersAndAbsentees
         Students of the roster who have submitted a lab and who have not, by lab. Only the labs are listed for
         which this run filed a submission, and of which some are missing.
     untimed_count : int
@@ -80,7 +80,7 @@ class CollectionReport:
 
     files: tuple[FileReport, ...]
     notes: tuple[str, ...] = ()
-    missing: Mapping[str, MissingSubmissions]
+    missing: Mapping[str, SubmittersAndAbsentees]
     untimed_count: int = 0
     junk_count: int = 0
     other_file_count: int = 0
@@ -97,13 +97,14 @@ class CollectionReport:
         replacements = [f"{file.student} ({file.lab})" for file in self.files if file.replaced_path]
         if replacements:
             lines.append(
-                f"Replaced, the earlier ones being in submitted-earlier/: {_join_names(replacements)}.",
+                "Replaced, the earlier ones being in submitted-earlier/: "
+                f"{_join_first_names_and_count_others(replacements)}."
             )
         student_chosen = [
             file.student for file in self.files if file.outcome is FileOutcome.FILED and file.student_chosen
         ]
         if student_chosen:
-            names = _join_names(student_chosen)
+            names = _join_first_names_and_count_others(student_chosen)
             lines.append(
                 f"Filed under names that students chose themselves, so look at them: {names}.",
             )
@@ -115,13 +116,13 @@ class CollectionReport:
             )
         time_changes = [f"{file.student} ({file.lab})" for file in self.files if file.time_changed]
         if time_changes:
-            names = _join_names(time_changes)
+            names = _join_first_names_and_count_others(time_changes)
             lines.append(f"The time was read anew, in the zone that you named: {names}.")
         kept_times = [f"{file.student} ({file.lab})" for file in self.files if file.time_kept]
         if kept_times:
             lines.append(
                 "The times that an earlier run read in another zone stay; say --timezone to change "
-                f"them: {_join_names(kept_times)}."
+                f"them: {_join_first_names_and_count_others(kept_times)}."
             )
         lines += self.notes
         lines += [_describe_missing(lab, people) for lab, people in self.missing.items()]
@@ -161,14 +162,14 @@ class CollectionReport:
         return table
 
 
-def _describe_missing(lab: str, submissions: MissingSubmissions) -> str:
+def _describe_missing(lab: str, submissions: SubmittersAndAbsentees) -> str:
     """Return a line that names the students without a submission, or the few who have one."""
     submitters, absent = submissions.submitters, submissions.absent
     size = len(submitters) + len(absent)
     if submitters and is_submitted_by_few(len(submitters), size):
-        names = _join_names(submitters)
+        names = _join_first_names_and_count_others(submitters)
         return f"{lab}: only {len(submitters)} of {size} students submitted it ({names}). Is it a mistake?"
-    return f"{lab}: {format_count(len(absent), 'submission')} missing ({_join_names(absent)})."
+    return f"{lab}: {format_count(len(absent), 'submission')} missing ({_join_first_names_and_count_others(absent)})."
 
 
 def _describe_file(file: FileReport) -> list[str]:
@@ -183,7 +184,7 @@ def _describe_file(file: FileReport) -> list[str]:
     return lines
 
 
-def _join_names(names: Sequence[str]) -> str:
+def _join_first_names_and_count_others(names: Sequence[str]) -> str:
     """Return a text with the first names and the number of the others."""
     text = ", ".join(escape_unprintable(name, 60) for name in names[:MAX_LISTED_NAMES])
     if len(names) > MAX_LISTED_NAMES:
@@ -309,7 +310,7 @@ def _make_collection_report(
     return CollectionReport(
         files=tuple(sorted(files, key=lambda file: (file.source, file.student))),
         notes=(*notes, *describe_duplicate_folders(people)),
-        missing=find_missing_submissions(root, context.roster, labs),
+        missing=find_submitters_and_absentees(root, context.roster, labs),
         untimed_count=_count_without_timestamp(root, submissions, people),
         junk_count=finder.junk_count,
         other_file_count=finder.other_file_count,
@@ -401,9 +402,9 @@ def _make_roster_and_zone_notes(
         )
 
 
-def find_missing_submissions(
+def find_submitters_and_absentees(
     root: Path, roster: Roster, labs: Sequence[str]
-) -> dict[str, MissingSubmissions]:
+) -> dict[str, SubmittersAndAbsentees]:
     """Return the students of the roster who have submitted each lab, and those who have not.
 
     Labs that everybody has submitted are left out, and so are people who have left the class.
@@ -418,7 +419,7 @@ def find_missing_submissions(
         submitters = tuple(student for student in enrolled if student in students)
         absent = tuple(student for student in enrolled if student not in students)
         if absent:
-            missing[lab] = MissingSubmissions(submitters, absent)
+            missing[lab] = SubmittersAndAbsentees(submitters, absent)
     return missing
 
 
@@ -426,7 +427,7 @@ def _check_paths_and_list_folders_to_skip(
     paths: Sequence[Path],
     root: Path,
 ) -> set[tuple[int, int]]:
-    """Raise UsageError for paths that cannot be collected, before any file is read.
+    """Refuse paths that cannot be collected; return the folders that must not be searched.
 
     Returns
     -------

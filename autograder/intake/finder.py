@@ -277,7 +277,7 @@ class SubmissionFinder:
             if (download, folder) in self._submitters:
                 self.other_file_count += len(files)
             else:
-                reason = f"No notebook was submitted, only {_join_names(files)}."
+                reason = f"No notebook was submitted, only {_join_first_file_names(files)}."
                 self._add_report(download.partition(" ")[2], FileOutcome.WITHOUT_NOTEBOOK, reason, folder)
 
     def _add_report(
@@ -402,7 +402,7 @@ class SubmissionFinder:
                 is_alone = notebook_counts[_parent_folder(file.path)] == 1
                 self._add_attempts_of_submission(file, owner, location, is_alone)
         if unowned_files:
-            reason = f"No notebooks, and in no student's folder: {_join_names(unowned_files)}."
+            reason = f"No notebooks, and in no student's folder: {_join_first_file_names(unowned_files)}."
             self._add_report(location.prefix, FileOutcome.IGNORED, reason)
 
     def _add_attempts_of_submission(
@@ -516,7 +516,7 @@ class SubmissionFinder:
             )
         if not paths and not any(member.problem for member in listing.files):
             names = [member.path for member in listing.files]
-            other_files = f", only {_join_names(names)}" if names else ""
+            other_files = f", only {_join_first_file_names(names)}" if names else ""
             raise UnmatchedFile(f"No notebook is in this zip{other_files}.")
         inside = _SearchLocation(
             prefix=location.source_of(file),
@@ -657,7 +657,7 @@ def _valid_time(time: float | None) -> float:
     return time
 
 
-def _join_names(paths: list[str]) -> str:
+def _join_first_file_names(paths: list[str]) -> str:
     """Return a text with the names of the first three files and the number of the others."""
     names = ", ".join(escape_unprintable(PurePosixPath(path).name) for path in paths[:3])
     return f"{names} and {len(paths) - 3} more" if len(paths) > 3 else names

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from autograder.intake.store import (
     Origin,
-    make_earlier_name,
+    make_earlier_attempt_file_name,
     read_stored_submission,
-    write_earlier_time,
+    write_time_of_earlier_attempt,
 )
 
 # Folders of the classroom in which each student has a folder. A merge deletes the pages in
@@ -93,8 +93,8 @@ def remove_empty_folders(root: Path, folder: str) -> None:
 def _keep_as_earlier(folder: Path, path: Path, origin: Origin) -> None:
     """Move a submission's notebook into the folder of earlier submissions, and note its time."""
     folder.mkdir(parents=True, exist_ok=True)
-    earlier_path = folder / make_earlier_name(origin)
-    write_earlier_time(earlier_path, origin)
+    earlier_path = folder / make_earlier_attempt_file_name(origin)
+    write_time_of_earlier_attempt(earlier_path, origin)
     path.replace(earlier_path)
 
 

@@ -292,7 +292,7 @@ class DownloadOwnership:
             self._owners[folder_path + file] = NO_OWNER_MESSAGE
 
     def _refuse_ambiguous_blackboard_logins(self, folder_path: str, paths: Iterable[str]) -> None:
-        """Refuse Blackboard's names that may hold a longer login after the other names' assignment.
+        """Refuse a Blackboard name if its assignment begins with another name's assignment.
 
         Beside "Lab 2_ada1", the login in "Lab 2_x_ada1" may be "x_ada1", although the roster has
         only "ada1".
@@ -317,7 +317,7 @@ class DownloadOwnership:
         paths: list[list[str]],
         repositories: list[FilenamePattern],
     ) -> _EntriesByPlatform:
-        """Sort the names in a folder by whether they match a platform's pattern.
+        """Group the names in a folder by the platform whose pattern they match; the rest by type.
 
         Parameters
         ----------
@@ -374,7 +374,7 @@ class DownloadOwnership:
         path: str,
         folder_path: str,
     ) -> SubmissionAccount | str:
-        """Return the account that submitted a file; a message if nearby names differ in pattern.
+        """Return a file's account; a message if most names in the folder have another pattern.
 
         A student who chooses the name of a file could imitate the pattern of another platform.
 

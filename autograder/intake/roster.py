@@ -266,7 +266,7 @@ class Roster:
         return list(people.values())
 
     def _people_with_participant_number(self, number: str, lab: str) -> list[Person]:
-        """Return the people with this number of Moodle's in a lab's column, or in one for no lab."""
+        """Return the people with this Moodle number in the lab's column, or else in the general one."""
         index = self._people_by_field_and_value["participant"]
         if not number:
             return []
@@ -466,7 +466,7 @@ def _read_person_from_row(
     column_fields: list[str],
     row: list[str],
 ) -> Person | None:
-    """Return the person in a row of the roster; None if the row is no student's.
+    """Make a person from the texts of a row, by field; None if the row is no student's.
 
     Parameters
     ----------
@@ -491,7 +491,7 @@ def _read_person_from_row(
 
 
 def _make_person_from_cells(cells: dict[str, str], **cells_by_lab: dict[str, str]) -> Person | None:
-    """Return the person in a row of the roster; None if the row is no student's.
+    """Make a person from the texts of a row, by field; None if the row is no student's.
 
     Parameters
     ----------
@@ -530,7 +530,7 @@ def _make_person_from_cells(cells: dict[str, str], **cells_by_lab: dict[str, str
 
 
 def _refuse_or_note_duplicates(people: Sequence[Person]) -> list[str]:
-    """Return remarks about e-mail addresses that several people have.
+    """Raise ValueError for a shared ID, login or folder; return remarks about shared e-mails.
 
     Raises
     ------

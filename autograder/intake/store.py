@@ -453,7 +453,7 @@ class _SubmissionWriter:
         # not keep it as an earlier attempt.
         gains_time = same_bytes and current.submission_time is None
         is_newer = new.is_newer_than(current)
-        if not self._options.replaces and (is_newer or not self._earlier_copies(new)):
+        if not self._options.replaces and (is_newer or not self._find_earlier_attempts_with_same_hash(new)):
             self._refuse_if_of_another_person(current, new, same_bytes)
         if is_newer or gains_time:
             return self._replace_current(new, current_path, None if gains_time else current)
@@ -487,10 +487,10 @@ class _SubmissionWriter:
             else:
                 timestamp_path.unlink(missing_ok=True)  # it has the time of another attempt
             if current_path and replaced_origin:
-                earlier_path = self._earlier_folder / make_earlier_name(replaced_origin)
+                earlier_path = self._earlier_folder / make_earlier_attempt_file_name(replaced_origin)
                 earlier_path.parent.mkdir(parents=True, exist_ok=True)
                 current_path.replace(earlier_path)
-                write_earlier_time(earlier_path, replaced_origin)
+                write_time_of_earlier_attempt(earlier_path, replaced_origin)
                 self._record_upload(earlier_path, replaced_origin)
             temporary_path.replace(self._path)
         if current_path and current_path != self._path:
@@ -568,7 +568,7 @@ class _SubmissionWriter:
     def _earlier_folder(self) -> Path:
         return self._folders.path_without_links("submitted-earlier", self._student, self._lab)
 
-    def _earlier_copies(self, origin: Origin) -> list[Path]:
+    def _find_earlier_attempts_with_same_hash(self, origin: Origin) -> list[Path]:
         """Return the paths of the files in submitted-earlier/ with the same bytes as a notebook."""
         return sorted(self._earlier_folder.glob(f"*-{origin.sha256[:12]}.ipynb"))
 
@@ -577,15 +577,15 @@ class _SubmissionWriter:
 
         If the same attempt is there already, return the path of that file.
         """
-        path = self._earlier_folder / make_earlier_name(origin)
-        copies = self._earlier_copies(origin)
+        path = self._earlier_folder / make_earlier_attempt_file_name(origin)
+        copies = self._find_earlier_attempts_with_same_hash(origin)
         if path in copies:
             return self._folders.relative(path)
         if copies and origin.submission_time is None:  # the file's time may be the download's
             return self._folders.relative(copies[0])
         with self._write_temporary_notebook(path, origin) as temporary_path:
             temporary_path.replace(path)
-        write_earlier_time(path, origin)
+        write_time_of_earlier_attempt(path, origin)
         if self._options.update_times:
             uploads = read_json(self._uploads_path)
             for copy in copies:
@@ -672,7 +672,7 @@ def read_stored_submission(root: Path, student: str, lab: str) -> tuple[Path | N
     return path, Origin(submission_time=text, time=timestamp.timestamp(), sha256=sha256)
 
 
-def write_earlier_time(path: Path, origin: Origin) -> None:
+def write_time_of_earlier_attempt(path: Path, origin: Origin) -> None:
     """Write the time of an earlier submission, if known, to a text file beside the notebook.
 
     The time in the name of an earlier attempt may be only that of the download.
@@ -681,7 +681,7 @@ def write_earlier_time(path: Path, origin: Origin) -> None:
         write_file(path.with_suffix(".txt"), f"{origin.submission_time}\n")
 
 
-def make_earlier_name(origin: Origin) -> str:
+def make_earlier_attempt_file_name(origin: Origin) -> str:
     time_text = datetime.fromtimestamp(origin.time, UTC).strftime(_EARLIER_TIME_FORMAT)
     return f"{time_text}-{origin.sha256[:12]}.ipynb"
 

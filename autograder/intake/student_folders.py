@@ -57,7 +57,7 @@ def match_folders(
 
 
 def _single_person(matches: Iterable[list[Person]]) -> Person | None:
-    """Return the person whom each of the lists holds alone; None if there is no such person."""
+    """Return the person if every list holds this person and nobody else; otherwise None."""
     lists = list(matches)
     students = {people[0].student if len(people) == 1 else "" for people in lists}
     return lists[0][0] if len(students) == 1 and "" not in students else None

@@ -353,9 +353,9 @@ class StudentMatcher:
         """
         texts = {to_nfc(name) for name in self._context.folders}
         for _, owner in self._matches:
-            texts.add(_text_of_plain_name(owner))
+            texts.add(_get_name_given_by_person(owner))
         for key, match in self._matches.items():
-            text = _text_of_plain_name(key[1])
+            text = _get_name_given_by_person(key[1])
             copy = _NUMBERED_COPY.fullmatch(text)
             if copy and copy[1] in texts and isinstance(match, tuple) and match[0].person is None:
                 self._matches[key] = (
@@ -368,7 +368,7 @@ class StudentMatcher:
 _NUMBERED_COPY = re.compile(r"(.+?) ?\(\d{1,3}\)")
 
 
-def _text_of_plain_name(owner: SubmissionAccount) -> str:
+def _get_name_given_by_person(owner: SubmissionAccount) -> str:
     """Return the name of a student's folder or file that no platform named; "" for any other."""
     return to_nfc(owner.identities[0].any_identifier) if owner.platform in ("folder", "file") else ""
 

@@ -26,7 +26,7 @@ from autograder.values.case_records import (
     Value,
 )
 from autograder.values.common_mistakes import NOT_WRITTEN_MESSAGE, Difference
-from autograder.values.deferred_calls import describe_query
+from autograder.values.deferred_calls import make_query_subject_and_verb
 from autograder.values.tolerance import effective_tolerance
 from autograder.values.wording import ResultWording, add_article, format_megabytes, format_ordinal
 
@@ -202,7 +202,7 @@ def _compare_result(
         return value_types.type_difference(expected, outcome.value, rules, ResultWording())
     difference = value_types.find_difference(expected, outcome.value, rules)
     is_rounded_scalar = type(expected) is float and outcome.type in ("float32", "float16")
-    if difference and is_rounded_scalar and _is_nearly_equal(expected, outcome.value):
+    if difference and is_rounded_scalar and _is_equal_to_float16_precision(expected, outcome.value):
         # A scalar result has become a Python number by now. Its dtype is lost, but the name of its
         # type is known.
         text = difference.observation.replace(";", f", a {outcome.type};", 1)
@@ -210,7 +210,7 @@ def _compare_result(
     return difference
 
 
-def _is_nearly_equal(expected: float, value: Value) -> bool:
+def _is_equal_to_float16_precision(expected: float, value: Value) -> bool:
     """Return True if a number is so close to the expected one that float16 explains the error."""
     return type(value) is float and abs(value - expected) <= 2e-3 * abs(expected)
 
@@ -263,7 +263,7 @@ def _compare_query_responses(
     for i, (query, expected_response, response) in enumerate(
         zip(inputs.result_queries, expected, responses, strict=False)
     ):
-        subject, verb = describe_query(query, _describe_argument)
+        subject, verb = make_query_subject_and_verb(query, _describe_argument)
         place, returned = f"{subject.rstrip(',')}: ", f"{subject} {verb}"
         wording = ResultWording(place, returned, "it", names_place=True)
         difference = value_types.find_difference(expected_response, response, rules, wording)
@@ -279,7 +279,7 @@ def _describe_unanswered_query(outcome: CallOutcome, inputs: Inputs) -> tuple[st
     """
     if not isinstance(outcome.value, tuple) or len(outcome.value) >= len(inputs.result_queries):
         return None
-    return describe_query(inputs.result_queries[len(outcome.value)], _describe_argument)
+    return make_query_subject_and_verb(inputs.result_queries[len(outcome.value)], _describe_argument)
 
 
 def _describe_argument(value: Value) -> str:

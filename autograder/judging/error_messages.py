@@ -226,7 +226,7 @@ def explanation_names_right_code(mistake: str, outcome: CallOutcome) -> bool:
         keyword = re.search(r"keyword argument '(\w+)'", error)
         return bool(keyword and keyword[1] in KEYWORD_EQUIVALENTS) or ".view(" in outcome.line
     if mistake == "axes-that-do-not-match":
-        return bool(_explain_axes(outcome))
+        return bool(_explain_transpose_of_two_axes(outcome))
     return mistake == "array-for-a-single-number" and "only integer scalar arrays" in error
 
 
@@ -454,7 +454,7 @@ def _explain_wrong_arguments(outcome: CallOutcome) -> str:
     return ""
 
 
-def _explain_axes(outcome: CallOutcome) -> str:
+def _explain_transpose_of_two_axes(outcome: CallOutcome) -> str:
     if re.search(r"\btranspose\([^()]*-?\d\s*,\s*-?\d\s*\)", _get_line(outcome)):
         return (
             "NumPy's `transpose` takes the order of all axes, such as `x.transpose(0, 2, 1)`. PyTorch's takes the "
@@ -476,7 +476,7 @@ def _explain_sequence_instead_of_number(outcome: CallOutcome) -> str:
     return ""
 
 
-def _explain_dtype(outcome: CallOutcome) -> str:
+def _explain_view_with_sizes(outcome: CallOutcome) -> str:
     if re.search(r"\.view\(", _get_line(outcome)):
         return "`view` with sizes is PyTorch's; NumPy's takes a dtype. In NumPy: `x.reshape(...)`."
     return ""
@@ -494,7 +494,7 @@ def _explain_operator(outcome: CallOutcome) -> str:
     return f"`{sign}` does not work between {_name_type(left)} and {_name_type(right)}."
 
 
-def _explain_ambiguous_truth(outcome: CallOutcome) -> str:
+def _explain_comparison_without_brackets(outcome: CallOutcome) -> str:
     """Explain comparisons without brackets beside `&` or `|`, which Python reads as a chain."""
     try:
         tree = ast.parse(_get_line(outcome).strip())
@@ -522,10 +522,10 @@ _EXPLAINERS: dict[str, Callable[[CallOutcome], str]] = {
     "variable-without-a-value": _explain_variable_without_value,
     "name-not-defined": _explain_undefined_name,
     "array-for-a-single-number": _explain_sequence_instead_of_number,
-    "array-for-yes-or-no": _explain_ambiguous_truth,
+    "array-for-yes-or-no": _explain_comparison_without_brackets,
     "attribute-that-is-not-there": _explain_attribute,
     "call-that-does-not-fit": _explain_wrong_arguments,
-    "axes-that-do-not-match": _explain_axes,
-    "not-a-dtype": _explain_dtype,
+    "axes-that-do-not-match": _explain_transpose_of_two_axes,
+    "not-a-dtype": _explain_view_with_sizes,
     "operator-that-does-not-fit": _explain_operator,
 }

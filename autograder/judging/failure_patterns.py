@@ -139,7 +139,7 @@ def _count_rows(array: np.ndarray) -> int:
     return array.shape[-2] if array.ndim > 1 else len(array)
 
 
-def _has_single_axis(array: np.ndarray) -> bool:
+def _has_axis_of_length_one(array: np.ndarray) -> bool:
     return array.ndim > 1 and 1 in array.shape
 
 
@@ -169,7 +169,7 @@ _ARRAY_FEATURES: Sequence[tuple[str, Callable[[Sequence[np.ndarray]], bool]]] = 
     ("arrays with one axis only", lambda arrays: max(array.ndim for array in arrays) == 1),
     ("arrays that are not contiguous in memory, such as slices and transposes",
      lambda arrays: any(map(_is_not_contiguous, arrays))),
-    ("an axis of length 1", lambda arrays: any(map(_has_single_axis, arrays))),
+    ("an axis of length 1", lambda arrays: any(map(_has_axis_of_length_one, arrays))),
     ("an empty axis", lambda arrays: any(map(_is_empty, arrays))),
     ("very large numbers", lambda arrays: any(map(_has_large_numbers, arrays))),
     ("more than one row in the first array",
@@ -338,7 +338,7 @@ def _repeats_last_part(expected: np.ndarray, values: np.ndarray, agree: np.ndarr
 
 
 def _differs_exactly_at(axis: int, choose_positions: Callable[[Any, int], Any]) -> Predicate:
-    """Make a test: are exactly those positions along an axis wrong that a function chooses?
+    """Return a predicate that tells if exactly the chosen positions along an axis are wrong.
 
     `choose_positions` takes the positions 0, 1, … and their number, and returns a boolean mask.
     """
@@ -353,7 +353,7 @@ def _differs_exactly_at(axis: int, choose_positions: Callable[[Any, int], Any]) 
 
 
 def _differs_at_one_place(axis: int) -> Predicate:
-    """Make a test: is exactly one position along an axis (one row, say) wrong?"""
+    """Return a predicate that tells if exactly one position along an axis (one row, say) is wrong."""
 
     def predicate(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
         wrong = _find_wrong_positions(agree, axis)
@@ -376,7 +376,7 @@ def _find_wrong_positions(agree: np.ndarray, axis: int) -> np.ndarray | None:
 
 
 def _differs_only_on_side_of_diagonal(is_on_side: Callable[[np.ndarray], np.ndarray]) -> Predicate:
-    """Make a test: are numbers wrong only on one side of a matrix's diagonal, or only on it?
+    """Return a predicate: are numbers wrong only on one side of a diagonal, or only on it?
 
     `is_on_side` takes `column - row` of the differing numbers, and must be true for all of them.
     """
@@ -391,7 +391,7 @@ def _differs_only_on_side_of_diagonal(is_on_side: Callable[[np.ndarray], np.ndar
 
 
 def _holds_where_wrong(compare: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Predicate:
-    """Make a test: is `compare(values, expected)` true for all numbers that are wrong?"""
+    """Return a predicate that tells if `compare(values, expected)` is true for all wrong numbers."""
     return lambda expected, values, agree: bool(compare(values[~agree], expected[~agree]).all())
 
 
@@ -511,7 +511,7 @@ def describe_length_difference(pairs: Sequence[tuple[Value, Value]]) -> str:
 
 
 def _fits_along(axis: int, fits: Callable, expected: np.ndarray, value: np.ndarray) -> bool:
-    """Return whether `fits` holds along this axis, which is moved to the front, where `fits` tests."""
+    """Return True if `fits` holds for two arrays after their axis is moved to the front."""
     return fits(np.moveaxis(expected, axis, 0), np.moveaxis(value, axis, 0))
 
 

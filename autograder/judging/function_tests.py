@@ -130,14 +130,14 @@ def compare_by_test_function(expected: Value, value: Value, tolerance: Any, inpu
     In a case without a test, compare the values of variables with the expected ones.
     """
     if TEST_ARGUMENT not in inputs.kwargs:
-        return _compare_variables(expected, value, tolerance, inputs)
+        return _describe_variable_difference(expected, value, tolerance, inputs)
     arguments = dict(inputs.kwargs)
     names = arguments.pop(VARIABLES_FROM_REFERENCE, ())
     if names:  # the first result is that of the variables
         arguments |= {name: expected[1][name] for name in names}
         expected, value = expected[2:], value[2:] if isinstance(value, list) else []
     # Look at the values before the test, which may modify them.
-    only_zeros = _all_zeros(expected, value)
+    only_zeros = _is_unexpectedly_all_zeros(expected, value)
     has_empty_result = _has_unexpected_empty_result(expected, value)
     source = arguments.pop(TEST_ARGUMENT)
     failed_line = 0
@@ -163,7 +163,9 @@ def compare_by_test_function(expected: Value, value: Value, tolerance: Any, inpu
     return None
 
 
-def _compare_variables(expected: Value, value: Value, tolerance: Any, inputs: Inputs) -> str | None:
+def _describe_variable_difference(
+    expected: Value, value: Value, tolerance: Any, inputs: Inputs
+) -> str | None:
     """Compare the values of the student's variables: those that the test case names, or all."""
     expected, value = convert_argument(expected), convert_argument(value)
     names = inputs.kwargs.get(COMPARED_VARIABLES)
@@ -175,7 +177,7 @@ def _compare_variables(expected: Value, value: Value, tolerance: Any, inputs: In
     return difference.observation if difference else None
 
 
-def _all_zeros(expected: Value, value: Value) -> bool:
+def _is_unexpectedly_all_zeros(expected: Value, value: Value) -> bool:
     """Return True if a student's recorded results are all zero, and the expected ones are not."""
     blank, rules = zero_recorded_values(expected), ComparisonRules()
     if not values_agree(blank, convert_argument(value), rules):

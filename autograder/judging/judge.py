@@ -242,13 +242,13 @@ def _add_best_explanation(
         same_mistake = sum(case.mistake == difference.mistake for case in failing)
     is_error = difference.kind == "error"
     modified_note = _describe_modified_arguments(outcome, difference)
-    inner_note = _describe_error_in_called_function(outcome, exercise)
+    called_function_note = _describe_error_in_called_function(outcome, exercise)
 
     is_partial = explained_count < explainable_count
     if is_partial and same_mistake < len(failing):
         explanation = explain_by_transformation(cases, misconceptions)
         if explanation:
-            means = _join_sentences(explanation.means, inner_note, modified_note)
+            means = _join_sentences(explanation.means, called_function_note, modified_note)
             name, nudge = explanation.name, explanation.nudge
             return replace(finding, misconception=name, means=means, nudge=nudge)
     if match and (not is_partial or is_error or same_mistake < len(failing)):
@@ -266,9 +266,10 @@ def _add_best_explanation(
     # Name an error if the function raises it in at least half of the failing test cases. Any other
     # mistake must explain every failing case.
     if same_mistake == len(failing) or (is_error and 0 < same_mistake >= len(failing) / 2):
-        return _add_texts_of_common_mistake(finding, difference, cases, inner_note, modified_note)
+        return _add_texts_of_common_mistake(finding, difference, cases, called_function_note, modified_note)
     return replace(
-        finding, means=_describe_unexplained_failures(shown_case, cases, inner_note, modified_note)
+        finding,
+        means=_describe_unexplained_failures(shown_case, cases, called_function_note, modified_note),
     )
 
 
@@ -276,7 +277,7 @@ def _add_texts_of_common_mistake(
     finding: Finding,
     difference: Difference,
     cases: Sequence[JudgedCase],
-    inner_note: str,
+    called_function_note: str,
     modified_note: str,
 ) -> Finding:
     """Return the finding with the texts of `difference.mistake`, which can occur in any exercise."""
@@ -287,7 +288,7 @@ def _add_texts_of_common_mistake(
         common = describe_failing_feature(cases)
     if not difference.needs_hint:
         nudge = ""
-    means = _join_sentences(difference.means or means, inner_note, common, modified_note)
+    means = _join_sentences(difference.means or means, called_function_note, common, modified_note)
     name = None if finding.is_unwritten else difference.mistake
     return replace(finding, misconception=name, means=means, nudge=nudge)
 
@@ -295,7 +296,7 @@ def _add_texts_of_common_mistake(
 def _describe_unexplained_failures(
     shown_case: JudgedCase,
     cases: Sequence[JudgedCase],
-    inner_note: str,
+    called_function_note: str,
     modified_note: str,
 ) -> str:
     """Describe what the failing test cases have in common, where no known mistake explains them."""
@@ -315,7 +316,7 @@ def _describe_unexplained_failures(
     properties = shown_case.rules.properties
     lacking = describe_failing_property(shown_case.value, shown_case.inputs, properties)
     common = describe_failing_feature(cases)
-    return _join_sentences(error, lacking, pattern, inner_note, common, modified_note)
+    return _join_sentences(error, lacking, pattern, called_function_note, common, modified_note)
 
 
 _NOT_FINITE = (
@@ -466,7 +467,7 @@ def _compare_with_misconception(
     # If the misconception fails to explain some test cases, it may explain others by chance: those
     # with an error or with a whole number. So do not count these.
     if misses:
-        informative = [case for case in informative if _is_specific(case.outcome)]
+        informative = [case for case in informative if _is_unlikely_coincidence(case.outcome)]
     score = len(informative)
     if score <= misses:
         return None
@@ -524,13 +525,13 @@ def _are_float_arrays(*values: Value) -> bool:
     return all(isinstance(value, np.ndarray) and value.dtype.kind == "f" for value in values)
 
 
-def _is_specific(outcome: CallOutcome) -> bool:
-    """Return True if a result hardly equals another by chance: it is no error or integer."""
+def _is_unlikely_coincidence(outcome: CallOutcome) -> bool:
+    """Return True if a result rarely equals another by chance: no error, integer or boolean."""
     return not outcome.error and not isinstance(outcome.value, (bool, int))
 
 
 def adapt_rules_to_precision(rules: ComparisonRules, expected: Value) -> ComparisonRules:
-    """Return the rules by which a student's result is compared with what a misconception predicts.
+    """Return rules with a tolerance of at least float32's if the expected value has float32 arrays.
 
     If the expected value has float32 arrays, the tolerance is widened to that of float32. A
     misconception's answer in float64 may come from float32 numbers, and is then no more precise

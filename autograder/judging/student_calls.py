@@ -141,7 +141,7 @@ class _QueryResponses:
 
 
 def _modified_arguments_and_result(result: Any, inputs: Inputs, copies: Inputs) -> dict[int | str, Any]:
-    """Return the arguments that a call of a student's function modified, by position or name.
+    """Return the modified arguments by position or name, and the returned value under "".
 
     The returned value, if it is not None, stands under "".
     """

@@ -94,7 +94,7 @@ def explain_by_transformation(
     if any(case.value is None for case in returning_cases):
         return None
     deviations = {case: _measure_deviation(case) for case in returning_cases}
-    if not _have_enough_differences(deviations, returning_cases):
+    if not _have_enough_evidence(deviations, returning_cases):
         return None
     if len(returning_cases) < len(failing):
         explanation = _find_misconception_combined_with_transformation(cases, deviations, misconceptions)
@@ -114,7 +114,7 @@ def find_transformation(
     failing: Sequence[JudgedCase],
 ) -> Transformation | None:
     """Return the transformation that turns every expected result into the student's; or None."""
-    pivot = _choose_pivot(failing)
+    pivot = _choose_case_for_candidates(failing)
     ordered_cases = [pivot, *(case for case in cases if case is not pivot)]
     for transformation in _candidate_transformations(pivot.expected, pivot.value, pivot.inputs):
         if all(_turns_expected_into_outcome(transformation, case) for case in ordered_cases):
@@ -131,11 +131,11 @@ def _find_misconception_combined_with_transformation(
     for misconception in misconceptions:
         if " + " in misconception.name or misconception.name in MISTAKES:
             continue
-        covered_cases = _select_predicted_cases(misconception.name, cases)
+        covered_cases = _select_cases_with_prediction(misconception.name, cases)
         differing_cases = [case for case in covered_cases if case in deviations]
-        if not _have_enough_differences(deviations, differing_cases):
+        if not _have_enough_evidence(deviations, differing_cases):
             continue
-        pivot = _choose_pivot(differing_cases)
+        pivot = _choose_case_for_candidates(differing_cases)
         prediction = pivot.test_case.mistakes[misconception.name]
         if prediction.error or not _have_same_shapes(prediction.value, pivot.expected):
             continue  # the shapes differ, so a match would mean little
@@ -160,7 +160,7 @@ def _combine_misconception_with_exception(
     deviations: Deviations,
     misconceptions: Sequence[Misconception],
 ) -> Misconception | None:
-    """Return a misconception that explains all returned results, combined with an error; or None.
+    """Return a misconception for all returned results plus the other cases' error; or None.
 
     All other failing cases must raise the same error.
     """
@@ -174,11 +174,11 @@ def _combine_misconception_with_exception(
         return None
     if errors & SPECIFIC_FAMILIES:  # a slip, not a misconception
         return None
-    if not _have_enough_differences(deviations, wrong):
+    if not _have_enough_evidence(deviations, wrong):
         return None
     error = errors.pop()
     for misconception in misconceptions:
-        covered_cases = _select_predicted_cases(misconception.name, cases)
+        covered_cases = _select_cases_with_prediction(misconception.name, cases)
         returning_cases = [case for case in covered_cases if not case.outcome.error]
         explained_cases = [case for case in wrong if case in returning_cases]
         failing = [case for case in covered_cases if case in wrong or case in raising_cases]
@@ -186,9 +186,9 @@ def _combine_misconception_with_exception(
         # the misconception may predict these results by chance.
         if 4 * len(explained_cases) < len(failing):
             continue
-        if not _have_enough_differences(deviations, explained_cases):
+        if not _have_enough_evidence(deviations, explained_cases):
             continue
-        if all(_is_predicted(misconception.name, case) for case in returning_cases):
+        if all(_equals_prediction(misconception.name, case) for case in returning_cases):
             types = join_words(sorted({case.outcome.raised for case in raising_cases}), "or")
             error_means, _ = MISTAKES[error]  # type: ignore[index]
             count = "one case" if len(raising_cases) == 1 else f"{len(raising_cases)} cases"
@@ -200,13 +200,13 @@ def _combine_misconception_with_exception(
     return None
 
 
-def _select_predicted_cases(name: str, cases: Sequence[JudgedCase]) -> list[JudgedCase]:
+def _select_cases_with_prediction(misconception_name: str, cases: Sequence[JudgedCase]) -> list[JudgedCase]:
     """Return the test cases for which it is known what this misconception predicts."""
-    return [case for case in cases if name in case.test_case.mistakes]
+    return [case for case in cases if misconception_name in case.test_case.mistakes]
 
 
-def _is_predicted(name: str, case: JudgedCase) -> bool:
-    return _is_same_result(case.test_case.mistakes[name], case)
+def _equals_prediction(misconception_name: str, case: JudgedCase) -> bool:
+    return _is_same_result(case.test_case.mistakes[misconception_name], case)
 
 
 def _measure_deviation(case: JudgedCase) -> _Deviation:
@@ -222,7 +222,7 @@ def _measure_deviation(case: JudgedCase) -> _Deviation:
     return _Deviation(numbers, scalar)
 
 
-def _have_enough_differences(deviations: Deviations, cases: Sequence[JudgedCase]) -> bool:
+def _have_enough_evidence(deviations: Deviations, cases: Sequence[JudgedCase]) -> bool:
     """Return True if so many numbers are wrong that what explains all of them is no coincidence."""
     if len(cases) < 2:
         return False
@@ -244,7 +244,7 @@ def _shapes_of(value: Value) -> list[tuple[int, ...]]:
     return [getattr(part, "shape", ()) for part in _parts_of(value)]
 
 
-def _choose_pivot(failing: Sequence[JudgedCase]) -> JudgedCase:
+def _choose_case_for_candidates(failing: Sequence[JudgedCase]) -> JudgedCase:
     """Choose the failing test case to try first: one with many numbers, but not very many."""
     sizes = {case: _count_numbers(case.value) for case in failing}
     moderate = [case for case in failing if sizes[case] <= MAX_PIVOT_NUMBERS]
@@ -342,7 +342,7 @@ class _TransformationKind:
 
 
 def _make_transformations(
-    rules: Sequence[_TransformationKind],
+    kinds: Sequence[_TransformationKind],
     expected: Value,
     value: Value,
     choices: Iterable[_AxisOrPartChoice] = (_NO_CHOICE,),
@@ -352,12 +352,12 @@ def _make_transformations(
     There is one for each kind of transformation and each choice of axes or parts.
     """
     for choice in choices:
-        for rule in rules:
-            if rule.is_sensible(expected, value, **choice.arguments):
-                means = rule.means.format(**choice.words)
-                combined_means = rule.combined_means.format(**choice.words)
-                apply = partial(_apply_choice, rule.change, choice)
-                yield Transformation(rule.name, means, apply, combined_means)
+        for kind in kinds:
+            if kind.is_sensible(expected, value, **choice.arguments):
+                means = kind.means.format(**choice.words)
+                combined_means = kind.combined_means.format(**choice.words)
+                apply = partial(_apply_choice, kind.change, choice)
+                yield Transformation(kind.name, means, apply, combined_means)
 
 
 def _apply_choice(change: Callable, choice: _AxisOrPartChoice, value: Value, inputs: Inputs) -> Value:
@@ -368,7 +368,7 @@ def _is_always_sensible(expected: Value, value: Value, **_: Any) -> bool:
     return True
 
 
-def _same_shape(expected: np.ndarray, value: np.ndarray, axis: int) -> bool:
+def _same_shape_with_length_over_one(expected: np.ndarray, value: np.ndarray, axis: int) -> bool:
     """Return True if two arrays have the same shape, with a length over 1 along the axis."""
     return expected.shape == value.shape and (not expected.ndim or expected.shape[axis] > 1)
 
@@ -377,7 +377,7 @@ def _same_shape_floats(expected: np.ndarray, value: np.ndarray) -> bool:
     return expected.shape == value.shape and expected.dtype.kind == "f"
 
 
-def _same_shape_batch(expected: np.ndarray, value: np.ndarray) -> bool:
+def _same_shape_with_several_axes(expected: np.ndarray, value: np.ndarray) -> bool:
     return expected.shape == value.shape and expected.ndim > 1
 
 
@@ -393,7 +393,7 @@ def _lacks_expected_booleans(expected: np.ndarray, value: np.ndarray) -> bool:
     return expected.dtype == bool != value.dtype
 
 
-def _lacks_axis(expected: np.ndarray, value: np.ndarray, axis: int) -> bool:
+def _has_one_axis_fewer(expected: np.ndarray, value: np.ndarray, axis: int) -> bool:
     return expected.ndim == value.ndim + 1
 
 
@@ -401,11 +401,11 @@ def _lacks_single_axis(expected: np.ndarray, value: np.ndarray, axis: int) -> bo
     return expected.ndim == value.ndim + 1 and expected.shape[axis] == 1
 
 
-def _has_extra_axis(expected: np.ndarray, value: np.ndarray, axis: int) -> bool:
+def _has_extra_single_axis(expected: np.ndarray, value: np.ndarray, axis: int) -> bool:
     return expected.ndim == value.ndim - 1 and value.shape[axis] == 1
 
 
-def _has_other_length(expected: np.ndarray, value: np.ndarray, axis: int) -> bool:
+def _has_other_shape(expected: np.ndarray, value: np.ndarray, axis: int) -> bool:
     return expected.ndim == value.ndim and expected.shape != value.shape
 
 
@@ -456,17 +456,17 @@ _ARRAY_RULES: tuple[_TransformationKind, ...] = (
 _AXIS_RULES: tuple[_TransformationKind, ...] = (
     _TransformationKind("in-reverse-order",
           "The numbers are right, but their order along {axis} is reversed.", "",
-          np.flip, _same_shape),
+          np.flip, _same_shape_with_length_over_one),
     _TransformationKind("one-place-off", "The numbers are right, but along {axis} each is one position too late.", "",
-          lambda v, axis: np.roll(v, 1, axis), _same_shape),
+          lambda v, axis: np.roll(v, 1, axis), _same_shape_with_length_over_one),
     _TransformationKind("one-place-off", "The numbers are right, but along {axis} each is one position too early.", "",
-          lambda v, axis: np.roll(v, -1, axis), _same_shape),
+          lambda v, axis: np.roll(v, -1, axis), _same_shape_with_length_over_one),
     _TransformationKind("places-left-empty", "The last entry along {axis} is {zero}; the others are right.", "",
-          _make_slice_zeroer(slice(-1, None)), _same_shape),
+          _make_slice_zeroer(slice(-1, None)), _same_shape_with_length_over_one),
     _TransformationKind("places-left-empty", "The first entry along {axis} is {zero}; the others are right.", "",
-          _make_slice_zeroer(slice(0, 1)), _same_shape),
+          _make_slice_zeroer(slice(0, 1)), _same_shape_with_length_over_one),
     _TransformationKind("places-left-empty", "Only the first entry along {axis} is right; the others are {zero}.", "",
-          _make_slice_zeroer(slice(1, None)), _same_shape),
+          _make_slice_zeroer(slice(1, None)), _same_shape_with_length_over_one),
 )  # fmt: skip
 _INVERSE_STEP_REMARK = ", or the opposite step is missing"
 _EXTRA_STEPS: tuple[tuple[str, Callable, str], ...] = (
@@ -484,7 +484,7 @@ _EXTRA_STEPS: tuple[tuple[str, Callable, str], ...] = (
 _NUMBER_RULES: tuple[_TransformationKind, ...] = (
     _TransformationKind("the-first-for-all",
           "The first result is repeated along the first axis; only the first entry is right.", "",
-          lambda v: np.repeat(v[:1], len(v), axis=0), _same_shape_batch),
+          lambda v: np.repeat(v[:1], len(v), axis=0), _same_shape_with_several_axes),
     *(_TransformationKind("a-step-too-many",
             f"Your numbers are {name} of the expected numbers. There is a step too many{inverse}.",
             "", function, _same_shape_floats)
@@ -507,22 +507,22 @@ _PERMUTATION_RULES: tuple[_TransformationKind, ...] = (
 _SHAPE_RULES: tuple[_TransformationKind, ...] = (
     _TransformationKind("one-of-several", "Your function returns only the first entry along {axis}; expected all of them.",
           "Besides, your function returns only the first entry along {axis}.",
-          lambda v, axis: np.take(v, 0, axis), _lacks_axis),
+          lambda v, axis: np.take(v, 0, axis), _has_one_axis_fewer),
     _TransformationKind("one-of-several", "Your function returns only the last entry along {axis}; expected all of them.",
           "Besides, your function returns only the last entry along {axis}.",
-          lambda v, axis: np.take(v, -1, axis), _lacks_axis),
+          lambda v, axis: np.take(v, -1, axis), _has_one_axis_fewer),
     _TransformationKind("an-axis-added-up", "The numbers were added along {axis}, an axis that should stay.", "",
-          np.sum, _lacks_axis),
+          np.sum, _has_one_axis_fewer),
     _TransformationKind("an-axis-added-up", "The numbers were averaged along {axis}, an axis that should stay.", "",
-          np.mean, _lacks_axis),
+          np.mean, _has_one_axis_fewer),
     _TransformationKind("missing-axis", MISTAKES["missing-axis"][0], "Besides, an axis of length 1 is missing.",
           np.squeeze, _lacks_single_axis),
     _TransformationKind("extra-axis", MISTAKES["extra-axis"][0], "Besides, there is an extra axis of length 1.",
-          np.expand_dims, _has_extra_axis),
+          np.expand_dims, _has_extra_single_axis),
     _TransformationKind("one-place-short", "The numbers are right, but the last entry along {axis} is missing.", "",
-          _make_slicer(slice(None, -1)), _has_other_length),
+          _make_slicer(slice(None, -1)), _has_other_shape),
     _TransformationKind("one-place-short", "The numbers are right, but the first entry along {axis} is missing.", "",
-          _make_slicer(slice(1, None)), _has_other_length),
+          _make_slicer(slice(1, None)), _has_other_shape),
 )  # fmt: skip
 _ONE_PART_RULES: tuple[_TransformationKind, ...] = (
     _TransformationKind("one-part-only", "Your function returns only the {part} of the {count} values.",

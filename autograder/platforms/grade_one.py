@@ -58,8 +58,8 @@ class PlatformResult:
     sandbox: str = ""
 
     @property
-    def graded_results(self) -> tuple[Result, ...]:
-        """Those results that make up the score: of graded exercises that are worth points."""
+    def automatic_results(self) -> tuple[Result, ...]:
+        """Results that make up the score: of automatically graded exercises that are worth points."""
         results = []
         for result in self.results:
             if result.exercise not in self.manual_questions and result.max_score:
@@ -69,15 +69,15 @@ class PlatformResult:
     @property
     def score(self) -> float:
         """Points that the student has for the automatically graded exercises."""
-        return sum(result.score or 0.0 for result in self.graded_results)
+        return sum(result.score or 0.0 for result in self.automatic_results)
 
     @property
     def max_score(self) -> float:
         """Maximum points for the automatically graded exercises."""
-        return sum(result.max_score for result in self.graded_results)
+        return sum(result.max_score for result in self.automatic_results)
 
     @property
-    def awaiting_points(self) -> float:
+    def manual_max_score(self) -> float:
         """Points for all manually graded questions of the lab, which a person can still give.
 
         Unanswered questions count, too, so that this and `max_score` add up to all points of the
@@ -92,8 +92,8 @@ class PlatformResult:
 def grade_for_platform(
     course: Course,
     path: Path,
-    name: str | None,
-    sandbox: Callable[[], str],
+    lab_name: str | None,
+    choose_sandbox: Callable[[], str],
 ) -> PlatformResult:
     """Grade one student's notebook, and return the result for a platform.
 
@@ -101,10 +101,10 @@ def grade_for_platform(
     ----------
     path : Path
         The notebook, or a folder with the notebook.
-    name : str or None
+    lab_name : str or None
         Name of the lab. With None, the lab is the one whose cells the notebook holds, or whose name
         the file has.
-    sandbox : callable
+    choose_sandbox : callable
         Function without arguments that returns the name of the sandbox to use, or raises
         SandboxError if there is none.
 
@@ -115,18 +115,18 @@ def grade_for_platform(
     LabError, CourseError
         If the definition of the lab or the course has a mistake.
     """
-    data, reason, lab = _read_notebook_and_find_lab(course, path, name)
+    data, reason, lab = _read_notebook_and_find_lab(course, path, lab_name)
     if lab is None:
         return make_unknown_lab_result(course, reason or UNKNOWN_LAB)
     if data is not None:
         mismatch = _wrong_lab_message(course, lab, data)
         if mismatch:
             data, reason = None, mismatch
-    return make_platform_result(lab, _grade_or_report_fault(lab, data, reason, sandbox))
+    return make_platform_result(lab, _grade_or_report_fault(lab, data, reason, choose_sandbox))
 
 
 def make_platform_result(lab: Lab, submission: GradedSubmission) -> PlatformResult:
-    """Convert a graded submission to the result that a platform gets, scored by the current points.
+    """Convert a graded submission to a `PlatformResult`, scored by the course's present points.
 
     Students see the running times. Their code decides how long it runs, so a time could tell them
     what their code saw. Times therefore cover only the first run, which sees no reference, and are

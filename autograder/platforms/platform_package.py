@@ -83,7 +83,7 @@ def _check_lab_can_be_packaged(platform: str, lab: Lab) -> None:
     if not lab.release_path.is_file():
         problem = f"{lab.name} is not released: there is no file {lab.release_path}."
         raise AutograderError(f"{problem} Run `autograder build`.")
-    keras_modules = sorted(lab.required_packages & set(distribution.KERAS_MODULES))
+    keras_modules = sorted(lab.imported_course_packages & set(distribution.KERAS_MODULES))
     if keras_modules:
         raise UsageError(
             f"{lab.name} imports {join_words(keras_modules)}, which a package for {platform} does "
@@ -176,7 +176,7 @@ def _make_github_package_files(course: Course, labs: Sequence[Lab]) -> Files:
 
 
 def _collect_engine(course: Course) -> Files:
-    """Return the files of a project with which pip installs the autograder.
+    """Return the files of a Python project whose installation by pip installs the autograder.
 
     The project also installs the packages that the course's notebooks import.
     """

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 from autograder.core.results import Result, Verdict
 from autograder.core.rounding import format_points
 from autograder.platforms.grade_one import PlatformResult
-from autograder.reports.safe_html import render_sentences, truncate
+from autograder.reports.safe_html import render_sentences, truncate_with_remark
 from autograder.reports.student_page import AWAITING_MANUAL_GRADING, SummaryLine
 
 FORMAT_VERSION = 1
@@ -52,7 +52,7 @@ def format_json(result: PlatformResult) -> str:
             "lab": result.lab,
             "score": None if result.fault else result.score,
             "max_score": result.max_score,
-            "waiting": result.awaiting_points,
+            "waiting": result.manual_max_score,
             "unreadable": result.summary.unreadable,
             "fault": result.fault,
             "notes": list(result.summary.notes),
@@ -72,7 +72,7 @@ def format_gradescope(result: PlatformResult) -> str:
     tests = []
     for exercise_result, line in _pair_with_lines(result):
         test: dict[str, Any] = {"name": exercise_result.exercise, "name_format": "text"}
-        if exercise_result in result.graded_results:
+        if exercise_result in result.automatic_results:
             test["score"] = exercise_result.score or 0.0
             test["max_score"] = exercise_result.max_score
             is_full = exercise_result.score == exercise_result.max_score
@@ -109,7 +109,7 @@ def format_prairielearn(result: PlatformResult) -> str:
         # to a manually graded question, which has no points yet.
         score: float = 0
         max_score: float = 0
-        if exercise_result in result.graded_results:
+        if exercise_result in result.automatic_results:
             score, max_score = exercise_result.score or 0.0, exercise_result.max_score
         messages = [_join_lines(_make_exercise_sentence(result, exercise_result, line))]
         if line.nudge:
@@ -153,7 +153,7 @@ def _make_github_response(result: PlatformResult, max_characters: int) -> dict[s
     problem = result.fault or result.summary.unreadable
     tests = []
     for exercise_result, line in _pair_with_lines(result):
-        if exercise_result not in result.graded_results:
+        if exercise_result not in result.automatic_results:
             continue
         status = "pass" if exercise_result.score == exercise_result.max_score else "fail"
         message = " ".join(filter(None, [line.wrong, line.nudge]))
@@ -161,7 +161,7 @@ def _make_github_response(result: PlatformResult, max_characters: int) -> dict[s
             message = FAULT_MESSAGE
         if problem:
             status = "error"
-        message = _escape_log_line(truncate(message, max_characters))
+        message = _escape_log_line(truncate_with_remark(message, max_characters))
         tests.append(_make_github_exercise_entry(exercise_result, status, message))
     if not tests:
         # The reporter divides by the number of tests. So make up one test if there are none.
@@ -225,12 +225,12 @@ def _summarize_submission(result: PlatformResult, max_characters: int = MAX_MESS
     if result.fault:
         return [FAULT_MESSAGE]
     if result.summary.unreadable:
-        reason = truncate(result.summary.unreadable, MAX_MESSAGE_CHARACTERS)
+        reason = truncate_with_remark(result.summary.unreadable, MAX_MESSAGE_CHARACTERS)
         return [f"This file could not be marked. {reason}"]
     score = f"{format_points(result.score)} of {format_points(result.max_score)} points."
-    if result.awaiting_points:
-        score += f" Up to {format_points(result.awaiting_points)} more are awaiting manual grading."
-    return [score, *(truncate(note, max_characters) for note in result.summary.notes)]
+    if result.manual_max_score:
+        score += f" Up to {format_points(result.manual_max_score)} more are awaiting manual grading."
+    return [score, *(truncate_with_remark(note, max_characters) for note in result.summary.notes)]
 
 
 def _make_exercise_sentence(result: PlatformResult, exercise_result: Result, line: SummaryLine) -> str:
@@ -253,7 +253,7 @@ def _format_exercise_html(
     max_characters: int = MAX_MESSAGE_CHARACTERS,
 ) -> str:
     """Return HTML paragraphs on a student's result in an exercise, and the hint if there is one."""
-    sentence = truncate(_make_exercise_sentence(result, exercise_result, line), max_characters)
+    sentence = truncate_with_remark(_make_exercise_sentence(result, exercise_result, line), max_characters)
     parts = [_render_line(sentence)]
     if line.nudge:
         nudge = Markup("<strong>To think about:</strong> {}").format(_render_line(line.nudge))

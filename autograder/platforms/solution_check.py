@@ -8,7 +8,7 @@ from autograder.authoring.lab import Lab
 from autograder.platforms.grade_one import grade_for_platform
 
 
-def find_refused_solutions(lab: Lab) -> list[str]:
+def describe_solutions_without_full_score(lab: Lab) -> list[str]:
     """Return a sentence for each exercise whose solution gets less than all points when it is graded.
 
     The solution is the author's own code, so it runs without isolation from this machine. The
@@ -18,7 +18,7 @@ def find_refused_solutions(lab: Lab) -> list[str]:
     if graded.fault:
         return [f"{lab.name}: its solution cannot be graded. {graded.fault}"]
     sentences = []
-    for result in graded.graded_results:
+    for result in graded.automatic_results:
         if result.score != result.max_score:
             sentences.append(
                 f"{lab.name}: {result.exercise}: the solution does not get its points when it is "

@@ -40,7 +40,7 @@ from autograder.reports.statistics import (
     MIN_STUDENTS_FOR_DISCRIMINATION,
     VERDICT_ADVICE,
     Distribution,
-    ExerciseGroup,
+    SubmissionExercises,
     compute_student_percentages,
     count_misconceptions,
     find_exercises_by_submission,
@@ -260,8 +260,8 @@ class ClassReport:
         return display_name(person) if person else student
 
     @cached_property
-    def expected_submissions(self) -> list[Mark]:
-        """Graded submissions without those for labs that were probably submitted by mistake."""
+    def graded_submissions_without_mistaken_labs(self) -> list[Mark]:
+        """Graded submissions, without labs that few students submitted, probably by mistake."""
         mistaken = self.marks.mistaken_lab_submitters
         return [mark for mark in self.graded_submissions if mark.lab not in mistaken]
 
@@ -281,7 +281,7 @@ class ClassReport:
     @cached_property
     def percentages(self) -> dict[str, float]:
         """Percentage of the points that each student has so far."""
-        return compute_student_percentages(self.expected_submissions)
+        return compute_student_percentages(self.graded_submissions_without_mistaken_labs)
 
     @cached_property
     def addresses(self) -> dict[str, str]:
@@ -317,7 +317,7 @@ def render_class_page(report: ClassReport) -> str:
 
 def _statistics_for_template(report: ClassReport) -> dict[str, Any]:
     """Return the statistics that the page's template uses, by name."""
-    marks, submissions = report.marks, report.expected_submissions
+    marks, submissions = report.marks, report.graded_submissions_without_mistaken_labs
     by_lab: dict[str, list[Mark]] = {}
     for lab in report.labs:
         marks_of_lab = [mark for mark in submissions if mark.lab == lab]
@@ -342,9 +342,11 @@ def _statistics_for_template(report: ClassReport) -> dict[str, Any]:
 def _pending_matters_for_template(report: ClassReport) -> dict[str, Any]:
     """Return what the instructor has still to do, such as open regrade requests, as variables."""
     marks = report.marks
-    verdict_groups: list[tuple[Verdict, str, str, list[ExerciseGroup]]] = []
+    verdict_groups: list[tuple[Verdict, str, str, list[SubmissionExercises]]] = []
     for verdict, (title, advice) in VERDICT_ADVICE.items():
-        groups = find_exercises_by_submission(report.graded_submissions, partial(_has_verdict, verdict))
+        groups = find_exercises_by_submission(
+            report.graded_submissions, partial(_has_verdict_and_answer, verdict)
+        )
         if groups:
             verdict_groups.append((verdict, title, advice, groups))
     late_without_time = []
@@ -443,5 +445,5 @@ def _count_grades(terms: ClassTerm, marks: ClassMarks) -> list[tuple[str, int]]:
     return [(name, counts[name]) for _, name in terms.rules.grades]
 
 
-def _has_verdict(verdict: Verdict, row: Result) -> bool:
-    return row.verdict is verdict and not is_blank(row)
+def _has_verdict_and_answer(verdict: Verdict, result: Result) -> bool:
+    return result.verdict is verdict and not is_blank(result)

@@ -124,7 +124,7 @@ class _PageWriter:
                 notebook = classroom.notebook_path(student, lab).read_bytes()
                 submission = stored_results.get((student, lab))
                 summary = build_summary(classroom, self.labs[lab], student, marks, submission)
-                stamp = _page_stamp(notebook, summary)
+                stamp = _hash_page_inputs(notebook, summary)
                 stamp_path = classroom.result_path(student, lab, "feedback")
                 page = classroom.page_path(student, lab)
                 if force or not page.is_file() or _read_text(stamp_path) != stamp:
@@ -148,7 +148,7 @@ class _PageWriter:
             calls,
             workers=workers or count_cores(),
             seconds=MAX_PAGE_SECONDS,
-            retry_plain=True,
+            retry_with_simpler_result=True,
         )
         for i, outcome in outcomes:
             student, lab = pages[i].summary.student, pages[i].summary.lab
@@ -230,7 +230,7 @@ def _read_text(path: Path) -> str:
         return ""
 
 
-def _page_stamp(notebook: bytes, summary: FeedbackSummary) -> str:
+def _hash_page_inputs(notebook: bytes, summary: FeedbackSummary) -> str:
     """Return a hash of everything that a feedback page shows, so that a change can be noticed."""
     return hash_parts(notebook, json.dumps(asdict(summary), sort_keys=True), _read_page_sources())
 

@@ -18,7 +18,7 @@ from autograder.gradebook.gradebook_records import (
 )
 from autograder.gradebook.graded_submission import GradedSubmission
 from autograder.grading.grade_submission import release_for_grading
-from autograder.grading.sanitise import truncate
+from autograder.grading.sanitise import truncate_with_remark
 from autograder.judging.judge import describe_broken_dependency
 from autograder.reports.marks import ClassMarks, Mark, format_full_name
 from autograder.reports.safe_html import format_duration, format_time
@@ -166,7 +166,7 @@ def _names_in_notebook_order(lab: Lab, mark: Mark) -> list[str]:
 def _describe_total(mark: Mark) -> str:
     ungraded_points = sum(mark.points[name] for name, score in mark.scores.items() if score is None)
     if mark.awaiting_manual_count or ungraded_points:
-        return f"{format_points(mark.rounded_score)} of {format_points(mark.graded_points)} points so far"
+        return f"{format_points(mark.rounded_score)} of {format_points(mark.graded_max_score)} points so far"
     return f"{format_points(mark.rounded_score)} of {format_points(mark.max_score)} points"
 
 
@@ -269,10 +269,10 @@ def _describe_mistake_and_hint(lab: Lab, result: Result, results: Mapping[str, R
     for misconception in lab.exercises[result.exercise].misconceptions:
         sentences[misconception.name] = (misconception.means, misconception.nudge)
     if result.misconception not in sentences:
-        return truncate(result.message, MAX_MESSAGE_CHARACTERS), ""
+        return truncate_with_remark(result.message, MAX_MESSAGE_CHARACTERS), ""
     means, nudge = sentences[result.misconception]
     if not means:
-        return truncate(result.message, MAX_MESSAGE_CHARACTERS), nudge
+        return truncate_with_remark(result.message, MAX_MESSAGE_CHARACTERS), nudge
     cause = results.get(result.cause or "")
     if cause is not None:
         is_written = cause.kind is not ResultReason.STUB

@@ -196,7 +196,7 @@ def _make_notebooks_with_feedback(
         calls,
         workers=count_cores(),
         seconds=MAX_PAGE_SECONDS,
-        retry_plain=True,
+        retry_with_simpler_result=True,
     )
     for i, outcome in outcomes:
         yield names[i], outcome

@@ -159,10 +159,14 @@ class QuestionAnswers:
 
         The hashes consist of letters only, since spreadsheet programs change some numbers.
         """
-        hashes = (self._hash(answer.student), self._hash(answer.digest), self.mark_key(answer.mark))
+        hashes = (
+            self._hash(answer.student),
+            self._hash(answer.digest),
+            self.hash_mark(answer.mark),
+        )
         return "-".join(hashes)
 
-    def mark_key(self, mark: ManualMark) -> str:
+    def hash_mark(self, mark: ManualMark) -> str:
         """Return the last part of a row's key, which is a hash of the mark."""
         return self._hash(mark.points, _normalise_comment(mark.comment))
 
@@ -284,13 +288,13 @@ def write_answers_page_and_marking_sheet(question: QuestionAnswers, *, workers: 
         raise AutograderError(message)
     question.answers = list(_answers_with_texts(question, workers))
     groups = list(group_answers(question.answers))
-    renamed_sheet = _move_away_unsaved_sheet(question)
+    renamed_sheet = _rename_sheet_with_unimported_marks(question)
     write_file(question.sheet, _format_marking_sheet(question, groups))
     write_file(question.page, _render_answers_page(question, groups))
     return renamed_sheet
 
 
-def _move_away_unsaved_sheet(question: QuestionAnswers) -> Path | None:
+def _rename_sheet_with_unimported_marks(question: QuestionAnswers) -> Path | None:
     """Rename an existing sheet if it has marks or comments that are not in the gradebook yet."""
     if not question.sheet.exists():
         return None
@@ -312,7 +316,7 @@ def _answers_with_texts(question: QuestionAnswers, workers: int) -> Iterator[Stu
         notebook = str(classroom.notebook_path(answer.student, lab))
         calls.append((str(classroom.course.root), lab, question.name, notebook))
     limits = {"workers": workers, "seconds": MAX_ANSWER_SECONDS}
-    texts = dict(run_calls_in_workers(read_answer_as_json, calls, retry_plain=True, **limits))
+    texts = dict(run_calls_in_workers(read_answer_as_json, calls, retry_with_simpler_result=True, **limits))
     for i, answer in enumerate(question.answers):
         text = texts[i]
         if isinstance(text, str):
@@ -364,7 +368,7 @@ def group_answers(answers: Sequence[StudentAnswer]) -> Iterator[SimilarAnswers]:
     groups: list[list[str]] = []
     first_passages: list[set[str]] = []
     for text in sorted(by_text, key=lambda text: (-len(by_text[text]), text)):
-        passages = _list_passages(text)
+        passages = _make_character_ngrams(text)
         for group, group_passages in zip(groups, first_passages, strict=True):
             if _are_similar(group_passages, passages):
                 group.append(text)
@@ -382,7 +386,7 @@ def group_answers(answers: Sequence[StudentAnswer]) -> Iterator[SimilarAnswers]:
         yield SimilarAnswers(0 if is_single else next(group_number), wordings)
 
 
-def _list_passages(text: str) -> set[str]:
+def _make_character_ngrams(text: str) -> set[str]:
     """Return all runs of five characters in a text, which show how similar two texts are."""
     words = " ".join(re.findall(r"\w+", text[:MAX_COMPARED_CHARACTERS].casefold()))
     starts = range(max(1, len(words) - PASSAGE_CHARACTERS + 1))
@@ -401,7 +405,7 @@ def _format_marking_sheet(question: QuestionAnswers, groups: Sequence[SimilarAns
     """Return the CSV sheet: the marking scheme, an empty row, and a row for each answer."""
     scheme = question.lab.mark_schemes().get(question.name, "")
     top = f"{question.lab.name}, {question.name}: {format_points(question.points)} points. {scheme}".strip()
-    rows: list[Sequence] = [(_escape_lines(top),), (), COLUMNS]
+    rows: list[Sequence] = [(_escape_formula_in_each_line(top),), (), COLUMNS]
     for group in groups:
         for wording_index, equal_answers in enumerate(group.wordings):
             for answer_index, (number, answer) in enumerate(equal_answers):
@@ -441,13 +445,13 @@ def _make_sheet_row(
         answer.mark.points,
         format_points(question.points),
         escape_formula(answer.mark.comment),
-        _escape_lines(answer.source[:MAX_CELL_CHARACTERS]),
+        _escape_formula_in_each_line(answer.source[:MAX_CELL_CHARACTERS]),
         question.make_row_key(answer),
     )
 
 
-def _escape_lines(text: str) -> str:
-    """Protect line breaks in a text: some spreadsheet programs start a new cell after them."""
+def _escape_formula_in_each_line(text: str) -> str:
+    """Escape each line like a cell: some spreadsheet programs start a new cell at a line break."""
     return "\n".join(str(escape_formula(line)) for line in text.splitlines())
 
 
@@ -545,7 +549,7 @@ class _SheetMerge:
         for answer in question.answers:
             student_key = question.make_row_key(answer).split("-")[0]
             self.answer_by_key[student_key] = answer
-        self.names = _list_sheet_names_by_student(question)
+        self.names = _list_accepted_names_by_student(question)
         self.current_marks = question.marks
         self.places: dict[str, str] = {}  # student -> row that gave the new mark
 
@@ -571,7 +575,7 @@ class _SheetMerge:
             message = "it has points or a comment, but no key, so it is nobody's. Take it out."
             raise ValueError(message)
         points, comment = _parse_points(row.points, question.points), _parse_comment(row.comment)
-        if question.mark_key(ManualMark(points, comment)) == mark_key:
+        if question.hash_mark(ManualMark(points, comment)) == mark_key:
             return  # nobody has edited the row
         answer = self._find_answer(student_key, row.student)
         mark = self.current_marks[answer.student]
@@ -631,7 +635,7 @@ def _split_key(key: str) -> tuple[str, str, str]:
     return parts[0], parts[1], parts[2]
 
 
-def _list_sheet_names_by_student(question: QuestionAnswers) -> dict[str, set[str]]:
+def _list_accepted_names_by_student(question: QuestionAnswers) -> dict[str, set[str]]:
     """Return, for each student, the names that a marks sheet may use: name, folder, pseudonym."""
     names: dict[str, set[str]] = {}
     for answer in question.answers:

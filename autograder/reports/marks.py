@@ -145,7 +145,7 @@ class Mark:
 
     @property
     def changed_by_person(self) -> list[str]:
-        """Exercises judged by the machine whose points or comment are a person's, and extra credit."""
+        """Exercises whose automatic points or comment a person changed, or with extra credit."""
         names = []
         for row in self.results:
             name = row.exercise
@@ -211,14 +211,14 @@ class Mark:
         return sum(self.points.values())
 
     @property
-    def graded_points(self) -> float:
+    def graded_max_score(self) -> float:
         """Maximum points of the exercises and questions that are already graded."""
         return sum(self.points[name] for name, score in self.scores.items() if score is not None)
 
     @property
     def percent(self) -> float | None:
         """Score in per cent of the points graded so far; None if nothing is graded yet."""
-        return 100 * self.score / self.graded_points if self.graded_points else None
+        return 100 * self.score / self.graded_max_score if self.graded_max_score else None
 
 
 @dataclass
@@ -508,7 +508,7 @@ def _read_gradebook_if_any(
 
 
 def _add_roster_students_and_names(marks: ClassMarks) -> None:
-    """Add the students in the roster; take a name that it lacks from a platform's file name."""
+    """Add the roster's students; take missing names from the gradebook or the platform."""
     for student, person in marks.class_list.people.items():
         gradebook_entry = marks.students.get(student)
         marks.students[student] = _fill_person_from_gradebook(

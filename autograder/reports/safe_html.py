@@ -28,7 +28,7 @@ from autograder.grading.sanitise import (
     render_markdown,
     replace_control_characters,
     shorten_slow_code,
-    truncate,
+    truncate_with_remark,
 )
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -65,7 +65,7 @@ class StudentTextRenderer:
         """
         self._code_characters -= len(source)
         if self._code_characters < 0 or shorten_slow_code(source) != source:
-            return escape(truncate(source, MAX_TEXT_CHARACTERS))
+            return escape(truncate_with_remark(source, MAX_TEXT_CHARACTERS))
         return highlight_python(source)
 
     def render_prose(self, cell: Mapping[str, Any], source: str) -> Markup:
@@ -82,7 +82,7 @@ class StudentTextRenderer:
         """
         self._prose_characters -= len(source)
         if self._prose_characters < 0:
-            return Markup("<pre>{}</pre>").format(truncate(source, MAX_TEXT_CHARACTERS))
+            return Markup("<pre>{}</pre>").format(truncate_with_remark(source, MAX_TEXT_CHARACTERS))
         return Markup(_make_formulas_scrollable(render_markdown(source, extract_pictures(cell))))
 
 
@@ -120,10 +120,10 @@ def render_output(output: Mapping[str, Any]) -> Markup:
         text = _get_output_text(output)
     if not text.strip():
         return Markup("")
-    return Markup("<pre>{}</pre>").format(truncate(text, MAX_OUTPUT_CHARACTERS))
+    return Markup("<pre>{}</pre>").format(truncate_with_remark(text, MAX_OUTPUT_CHARACTERS))
 
 
-def render_finding(output: Mapping[str, Any]) -> Markup:
+def render_check_message(output: Mapping[str, Any]) -> Markup:
     """Return the message in a test cell's output, which the autograder wrote, as safe HTML."""
     html = _join_lines(_get_output_data(output).get("text/html", ""))
     if html:
@@ -131,7 +131,7 @@ def render_finding(output: Mapping[str, Any]) -> Markup:
     text = _get_output_text(output)
     if not text.strip():
         return Markup("")
-    return Markup("<p>{}</p>").format(render_sentences(truncate(text, MAX_OUTPUT_CHARACTERS)))
+    return Markup("<p>{}</p>").format(render_sentences(truncate_with_remark(text, MAX_OUTPUT_CHARACTERS)))
 
 
 def _get_output_data(output: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -198,7 +198,7 @@ def _make_template_environment() -> Environment:
         percent=_format_percent,
         share=_format_share,
         number=_format_number,
-        code=_format_name,
+        code=_format_code_name,
         ticks=render_sentences,
         breaks=lambda name: Markup("-<wbr>").join(name.split("-")),
         moment=format_time,
@@ -221,7 +221,7 @@ def _format_number(number: float | None) -> str:
     return "–" if number is None else str(round_half_up(number)).replace("-", "−")
 
 
-def _format_name(name: str) -> Markup:
+def _format_code_name(name: str) -> Markup:
     """Return a name as code in HTML that a browser may wrap after an underscore."""
     return Markup("<code>{}</code>").format(Markup("_<wbr>").join(name.split("_")))
 

@@ -75,16 +75,16 @@ class ExerciseStatistics:
     discrimination: float | None
 
     @property
-    def attempt_count(self) -> int:
+    def judged_submission_count(self) -> int:
         """Number of graded submissions, without those on which the autograder failed."""
         return sum(self.counts[outcome] for outcome in ("passed", "wrong", "stopped", "blank"))
 
     @property
     def pass_rate(self) -> float | None:
         """Percentage of submissions that passed; None for manually graded questions."""
-        if self.manually_graded or not self.attempt_count:
+        if self.manually_graded or not self.judged_submission_count:
             return None
-        return 100 * self.counts["passed"] / self.attempt_count
+        return 100 * self.counts["passed"] / self.judged_submission_count
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class MisconceptionOccurrences:
 
 
 @dataclass(frozen=True)
-class ExerciseGroup:
+class SubmissionExercises:
     """Exercises of one submission with the same verdict, and the message on the first of them."""
 
     student: str
@@ -366,7 +366,7 @@ def _describe_misconception(row: Result, labs: Mapping[str, Lab]) -> str:
 def find_exercises_by_submission(
     submissions: Sequence[Mark],
     predicate: Callable[[Result], bool],
-) -> list[ExerciseGroup]:
+) -> list[SubmissionExercises]:
     """List the exercises of each submission whose result fulfils a condition (`predicate`).
 
     Submissions without such an exercise are left out. The largest groups come first.
@@ -377,7 +377,7 @@ def find_exercises_by_submission(
         if rows:
             message = textwrap.shorten(rows[0].message, MAX_MESSAGE_CHARACTERS, placeholder=" …")
             exercises = tuple(row.exercise for row in rows)
-            groups.append(ExerciseGroup(mark.student, mark.lab, exercises, message))
+            groups.append(SubmissionExercises(mark.student, mark.lab, exercises, message))
     return sorted(groups, key=lambda group: (-len(group.exercises), group.student, group.lab))
 
 
@@ -435,7 +435,7 @@ def compute_student_percentages(submissions: Sequence[Mark]) -> dict[str, float]
     possible_points: dict[str, float] = defaultdict(float)
     for mark in submissions:
         earned_points[mark.student] += mark.score
-        possible_points[mark.student] += mark.graded_points
+        possible_points[mark.student] += mark.graded_max_score
     percentages = {}
     for student, points in possible_points.items():
         if points:

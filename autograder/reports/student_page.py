@@ -216,7 +216,7 @@ def _render_answers(
 def _render_findings(cell_by_id: Mapping[str, dict], exercise: str) -> tuple[Markup, ...]:
     test_cell = cell_by_id.get(make_test_grade_id(exercise), {})
     messages = [output for output in _outputs(test_cell) if output.get("output_type") != "error"]
-    return tuple(filter(None, map(safe_html.render_finding, messages)))
+    return tuple(filter(None, map(safe_html.render_check_message, messages)))
 
 
 def _render_outputs(outputs: Sequence[dict]) -> tuple[Markup, ...]:

@@ -378,7 +378,7 @@ def build_term_tables(
     marks: ClassMarks,
     platforms: Sequence[str],
 ) -> list[PlatformTable]:
-    """Return tables for platforms in which the result of the term is a lab with 100 points.
+    """Return tables for platforms with one column of marks: the term's result out of 100.
 
     A student's result is left empty while a lab awaits grading.
     """

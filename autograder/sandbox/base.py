@@ -405,11 +405,11 @@ def _split_inputs_by_process(call_inputs: Sequence[Inputs]) -> list[list[Inputs]
     return groups or [[]]
 
 
-def _store_decoded_outcomes(run: CellRun, values: list[np.ndarray], cell: Cell) -> None:
-    """Decode the results of a test cell's function calls; set `run.answers` and `run.status`."""
+def _store_decoded_outcomes(run: CellRun, arrays: list[np.ndarray], cell: Cell) -> None:
+    """Decode the results of a test cell's function calls; set `run.outcomes` and `run.status`."""
     if cell.exercise is not None:
         groups = _split_inputs_by_process(cell.call_inputs)
-        run.outcomes, (status, reason) = _read_outcome_groups(run.outcome_groups, values, groups)
+        run.outcomes, (status, reason) = _read_outcome_groups(run.outcome_groups, arrays, groups)
         if run.status is CellOutcome.OK and not run.missing:
             run.status, run.reason = status, reason
             run.forged = reason is protocol.FORGED_MESSAGE

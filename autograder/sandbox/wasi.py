@@ -190,7 +190,7 @@ class Wasi:
             folders[name] = Folder(inode=number)
         self.files = GuestFileState(folders, scratch)
         self.stdin = bytearray()
-        self.written_bytes = 0  # written to files since the guest was created
+        self.written_file_bytes = 0  # written to files since the guest was created
 
     def get_call(self, name: str) -> Callable[..., int]:
         """Return the function that implements the WASI system call of this name."""
@@ -427,7 +427,7 @@ class Wasi:
         self._resize_file(node, max(len(node.data), offset + len(data)))
         node.data[offset : offset + len(data)] = data
         node.modified_ns = time.time_ns()
-        self.written_bytes += len(data)
+        self.written_file_bytes += len(data)
         return len(data)
 
     def _resize_file(self, node: WritableFile, size: int) -> None:
@@ -439,7 +439,7 @@ class Wasi:
         if growth > self.files.free_bytes:
             raise RefusedCall(NOSPC)
         self.files.free_bytes -= growth
-        self.written_bytes += max(0, growth)
+        self.written_file_bytes += max(0, growth)
         if growth > 0:
             node.data.extend(bytes(growth))
         else:

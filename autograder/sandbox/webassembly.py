@@ -350,8 +350,10 @@ class _WasmDriver(driver.SubmissionDriver):
         """Do nothing: `_submission_cpu_seconds` needs no earlier measurement here."""
 
     def interrupt_cell(self) -> None:
-        """Raise SubmissionStopped: a program in WebAssembly cannot be interrupted, only ended."""
-        raise driver.SubmissionStopped(CellOutcome.TIMEOUT, self.describe_exceeded_time_limit(finished=False))
+        """Raise SubmissionLimitExceeded: a program in WebAssembly cannot be interrupted, only ended."""
+        raise driver.SubmissionLimitExceeded(
+            CellOutcome.TIMEOUT, self.describe_exceeded_time_limit(finished=False)
+        )
 
     def end_answer_process(self) -> None:
         """End the WebAssembly program in which a student's function is called.
@@ -371,14 +373,14 @@ class _WasmDriver(driver.SubmissionDriver):
             # code may have replaced the decoding functions, and the memory that they take must
             # count as well.
             self._memory_before = self._instance.copy_memory(self._memory_before)
-            self._written_before, self._is_measured = self._instance.written_bytes(), True
+            self._written_before, self._is_measured = self._instance.written_file_bytes(), True
             self._input_bytes = INPUT_READ_FACTOR * len(order)
             check = self._check_time_and_sample_memory
         self._instance.set_input(order, self.part_watch.mark_progress)
         self._after_output, exit_code = protocol.ChannelClosed("it says no more"), None
         try:
             self._sandbox.run_watched(self._instance, check, f"{EXECUTOR_NAME}.execute_next()")
-        except driver.SubmissionStopped as stop:
+        except driver.SubmissionLimitExceeded as stop:
             self._after_output, is_test_call = stop, False
         except OutputLimitExceeded:
             self._after_output, is_test_call = protocol.ProtocolError("it says too much"), False
@@ -433,7 +435,7 @@ class _WasmDriver(driver.SubmissionDriver):
             self._next_sample = time.monotonic() + 4 * (time.monotonic() - start)
 
     def receive_event(self) -> encoding.Frame:
-        """Return the submission's next message; after the last, report how it ended its order."""
+        """Return the submission's next message; after the last, return or raise the order's end."""
         try:
             if self._output.remaining:
                 with suppress(_AnswerTimeUp):
@@ -454,20 +456,20 @@ class _WasmDriver(driver.SubmissionDriver):
         """Return a sentence on how the submission's WebAssembly program ended."""
         return self._death or protocol.describe_exit(None)
 
-    def note_answer_progress(self, answer_bytes: bytearray) -> None:
+    def handle_received_results(self, answer_bytes: bytearray) -> None:
         """Do nothing: progress was recorded when the submission wrote the bytes."""
 
     def start_memory_measurement(self, memory: int | None) -> None:
         """Measure the memory of the next call of a student's function if the call has a limit."""
         self._memory_limit, self._peak_bytes, self._is_measured = memory, 0, False
 
-    def finish_memory_measurement(self) -> int:
+    def end_measurement_and_find_excess_memory(self) -> int:
         """Return the peak memory of the call in bytes if that exceeded the limit, else 0."""
         if self._memory_limit is None or not self._is_measured:
             return 0
         peak = max(self._peak_bytes, self._instance.count_changed_bytes(self._memory_before))
         peak += self._instance.size() - len(self._memory_before)
-        peak += self._instance.written_bytes() - self._written_before
+        peak += self._instance.written_file_bytes() - self._written_before
         peak -= self._input_bytes
         return peak if peak > self._memory_limit + driver.UNCOUNTED_BYTES else 0
 
@@ -550,9 +552,9 @@ class GuestInstance:
         """Return the present size of the WebAssembly program's memory in bytes."""
         return int(self._memory.data_len(self._store))
 
-    def written_bytes(self) -> int:
+    def written_file_bytes(self) -> int:
         """Return the number of bytes that the program has written to files since its start."""
-        return self._wasi.written_bytes
+        return self._wasi.written_file_bytes
 
     def copy_memory(self, buffer: bytearray) -> bytearray:
         """Return a copy of the program's memory, in `buffer` if that has the right size."""
@@ -572,16 +574,16 @@ class GuestInstance:
         ctypes.memmove(target, self._base, size)
         return MemoryImage(size, ((0, memoryview(target)[:size]),), deepcopy(self._wasi.files))
 
-    def take_sparse_image(self, empty: bytearray) -> MemoryImage:
+    def take_sparse_image(self, initial_memory: bytearray) -> MemoryImage:
         """Return a copy of only those memory pages that differ from a newly started program's.
 
-        `empty` is a copy of a new guest's memory.
+        `initial_memory` is a copy of a new guest's memory.
         """
         memory = self.copy_memory(bytearray())
         pages = np.frombuffer(memory, np.uint64).reshape(-1, PAGE_BYTES // 8)
-        empty_memory = empty.ljust(len(memory), b"\0")
-        empty_pages = np.frombuffer(empty_memory, np.uint64).reshape(pages.shape)
-        changed_pages = np.flatnonzero((pages != empty_pages).any(axis=1))
+        padded_initial_memory = initial_memory.ljust(len(memory), b"\0")
+        initial_pages = np.frombuffer(padded_initial_memory, np.uint64).reshape(pages.shape)
+        changed_pages = np.flatnonzero((pages != initial_pages).any(axis=1))
         parts = []
         for run in np.split(changed_pages, np.flatnonzero(np.diff(changed_pages) > 1) + 1):
             first, last = int(run[0]), int(run[-1])

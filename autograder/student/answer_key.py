@@ -243,7 +243,7 @@ def _unpack_mistake(
     return replace(unpack_outcome(entry, arrays), peak_bytes=peak_bytes)
 
 
-def encode_lab_index(
+def encode_lab_description(
     lab: str, lab_facts: dict[str, Any], exercises: Sequence[Any], by_hand: Mapping[str, float]
 ) -> bytes:
     """Return the content of `lab.json`.
@@ -311,7 +311,7 @@ def _pack_test_case(
     if not test_case.edge:
         for name, outcome in test_case.mistakes.items():
             mistakes[name] = _pack_mistake(outcome, test_case, rules, arrays)
-    edge = _pack_edge(test_case, arrays)
+    edge = _pack_edge_argument(test_case, arrays)
     return {
         "label": test_case.label,
         "inputs": pack_inputs(test_case.inputs, arrays),
@@ -321,7 +321,7 @@ def _pack_test_case(
     }
 
 
-def _pack_edge(test_case: TestCase, arrays: list[np.ndarray]) -> list | None:
+def _pack_edge_argument(test_case: TestCase, arrays: list[np.ndarray]) -> list | None:
     if not test_case.edge:
         return None
     name, value = test_case.edge
@@ -377,7 +377,7 @@ def _pack_test_case_for_comparison(test_case: TestCase) -> tuple[Any, list[np.nd
     """Return the parts of a test case as JSON, and its arrays, to compare it with another one."""
     arrays: list[np.ndarray] = []
     mistakes = {name: pack_outcome(outcome, arrays) for name, outcome in test_case.mistakes.items()}
-    edge = _pack_edge(test_case, arrays)
+    edge = _pack_edge_argument(test_case, arrays)
     expected = pack_value(test_case.expected, arrays)
     inputs = pack_inputs(test_case.inputs, arrays)
     return [test_case.label, inputs, expected, mistakes, edge], arrays

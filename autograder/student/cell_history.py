@@ -33,8 +33,8 @@ def _record_cell(result: Any) -> None:
             _cells_by_name[name] = cell_id
 
 
-def describe_lost_definition(name: str) -> str:
-    """Say that the cell that defined a function was run again and no longer defines it; else ""."""
+def describe_stale_definition(name: str) -> str:
+    """Return a note if a function's cell was run again and no longer defines it; else ""."""
     source = _latest_sources.get(_cells_by_name.get(name, ""))
     if source is None or not source.strip():
         return ""

@@ -14,7 +14,7 @@ from types import CodeType
 from typing import Any, NoReturn
 
 from autograder.core import import_guard
-from autograder.core.blas_threads import limit_threads
+from autograder.core.blas_threads import limit_numpy_to_one_thread
 from autograder.core.notebook_cells import get_cell_source, get_grade_id, make_grade_id
 from autograder.core.results import Verdict
 from autograder.core.text_format import backticks_to_html, format_count, join_words
@@ -31,15 +31,15 @@ from autograder.judging.student_calls import (
 )
 from autograder.student import answer_key, reuse
 from autograder.student.answer_key import ExerciseKey, LabDescription
-from autograder.student.cell_history import describe_lost_definition, watch_cells
+from autograder.student.cell_history import describe_stale_definition, watch_cells
 from autograder.student.missing_names import explain_missing_name
-from autograder.student.progress_note import announce_slow_check
 from autograder.student.reuse import in_notebook_kernel
+from autograder.student.slow_check import announce_slow_check
 from autograder.student.workspace import is_unanswered, read_cells
 from autograder.values.common_mistakes import MISTAKES
 from autograder.values.wording import add_article
 
-limit_threads()
+limit_numpy_to_one_thread()
 
 
 class CheckFailed(AssertionError):
@@ -93,13 +93,13 @@ def check(answer: Any) -> None:
         text = f"{key.name} is defined. {plan}"
         _display_message(text, lambda: _render_paragraph(text))
         return
-    note = describe_lost_definition(key.name)
+    note = describe_stale_definition(key.name)
     if note:
         print(note)
     try:
         with announce_slow_check(key.name), _ExitRaisesError(answer):
             finding = _judge_answer(key, answer, key.misconceptions)
-            finding = _explain_by_trying_out(key, answer, finding)
+            finding = _add_experimental_explanation(key, answer, finding)
     except TimeLimitExceeded as overrun:
         _passed_checks[key.name] = False
         raise CheckFailed(f"{key.name}: {overrun}") from None
@@ -201,7 +201,7 @@ def ready(*answers: Any) -> bool:
     namespace = _get_caller_namespace()
     wrong_exercises = []
     for answer in answers:
-        key = answer_key.load_exercise_key(_identify_exercise(answer, namespace))
+        key = answer_key.load_exercise_key(_require_exercise_name(answer, namespace))
         try:
             is_right = _judge_answer(key, answer).verdict is Verdict.PASS
         except TimeLimitExceeded:
@@ -366,12 +366,12 @@ def _judge_answer(key: ExerciseKey, answer: Any, misconceptions: Any = ()) -> Fi
         for test_case in key.test_cases:
             limit.begin(test_case.label)
             results.append(call_student_function(answer, test_case.inputs, key.rules.call))
-    names = list_parameter_names(answer) if key.rules.is_function_exercise else ()
+    names = list_parameter_names(answer) if key.rules.calls_answer_directly else ()
     return judge(key.test_cases, results, key.rules, misconceptions, key.name, argument_names=names)
 
 
-def _explain_by_trying_out(key: ExerciseKey, answer: Any, finding: Finding) -> Finding:
-    """Add to the verdict what trying out the function shows, if no misconception explains it.
+def _add_experimental_explanation(key: ExerciseKey, answer: Any, finding: Finding) -> Finding:
+    """Add ignored arguments and a possible repair to a finding that no misconception explains.
 
     The added sentences say which arguments the function seems to ignore, and which small change
     of its code would make it right.
@@ -518,8 +518,8 @@ def _get_caller_namespace() -> Mapping[str, Any]:
     return {**frame.f_globals, **frame.f_locals}
 
 
-def _find_exercise_name(answer: Any, namespace: Mapping[str, Any]) -> str:
-    """Return the name of the exercise that a student's function is for.
+def _guess_exercise_name(answer: Any, namespace: Mapping[str, Any]) -> str:
+    """Return the exercise name to which a function is assigned, else the function's name.
 
     This is an exercise's name to which the notebook has assigned the function, else the name after
     `def`.
@@ -541,15 +541,15 @@ def _load_key_of_function(answer: Any, namespace: Mapping[str, Any]) -> Exercise
             f"check needs the function itself, not {description}: write its name without quotes, "
             "brackets or arguments, as in check(softmax)."
         )
-    key = answer_key.load_exercise_key(_identify_exercise(answer, namespace))
-    if key.rules.is_function_exercise:
+    key = answer_key.load_exercise_key(_require_exercise_name(answer, namespace))
+    if key.rules.calls_answer_directly:
         for test_case in key.test_cases:
             _require_fitting_signature(answer, key.name, test_case.inputs)
     return key
 
 
 def _require_lab_descriptions() -> dict[str, LabDescription]:
-    """Return the answer keys of the available labs; raise `CheckFailed` if there is none."""
+    """Return the descriptions of the available labs; raise `CheckFailed` if there is none."""
     keys = answer_key.load_lab_descriptions()
     if not keys:
         raise CheckFailed(
@@ -559,13 +559,13 @@ def _require_lab_descriptions() -> dict[str, LabDescription]:
     return keys
 
 
-def _identify_exercise(answer: Any, namespace: Mapping[str, Any]) -> str:
-    """Return the name of the exercise that a student's function is for.
+def _require_exercise_name(answer: Any, namespace: Mapping[str, Any]) -> str:
+    """Return the name of a function's exercise; raise `CheckFailed` if there is none.
 
     Raise `CheckFailed` if there is no such exercise, or no answer key.
     """
     labs = list(_require_lab_descriptions().values())
-    name = _find_exercise_name(answer, namespace)
+    name = _guess_exercise_name(answer, namespace)
     if name in answer_key.list_exercises():
         return name
     likely_labs = [lab for lab in labs if _notebook_path(lab).is_file()]

@@ -16,7 +16,7 @@ from jupyter_server.serverapp import ServerApp
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from traitlets import List, Unicode
 
-from autograder.core.blas_threads import limit_blas_to_one_thread
+from autograder.core.blas_threads import set_one_thread_variables
 from autograder.student import jupyterlab_layout, setup_hint
 from autograder.student.workspace import START_PAGE
 
@@ -87,9 +87,9 @@ def serve_jupyterlab(folder: Path, labs: Sequence[str], options: Sequence[str] =
     """
     with tempfile.TemporaryDirectory(prefix="autograder-") as settings:
         _write_jupyterlab_settings(Path(settings), labs)
-        _set_writable_jupyter_folders(Path(settings))
+        _redirect_jupyter_folders_if_home_is_read_only(Path(settings))
         os.environ.setdefault("PYTHONSTARTUP", setup_hint.__file__)
-        limit_blas_to_one_thread()  # for all kernels, before they load NumPy
+        set_one_thread_variables()  # for all kernels, before they load NumPy
         root_option = f"--ServerApp.root_dir={folder.resolve()}"
         arguments = [root_option, "--Application.log_level=CRITICAL", *options]
         AddressPrintingServer.launch_instance(arguments)
@@ -132,7 +132,7 @@ def _write_jupyterlab_settings(folder: Path, labs: Sequence[str]) -> None:
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(folders)
 
 
-def _set_writable_jupyter_folders(folder: Path) -> None:
+def _redirect_jupyter_folders_if_home_is_read_only(folder: Path) -> None:
     """Let Jupyter, IPython and matplotlib write into `folder` if the home directory is read-only.
 
     Jupyter's runtime files are always written there.

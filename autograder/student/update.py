@@ -48,7 +48,7 @@ def find_sections_changed_by_course(copy: Path, course_notebook: Path) -> list[s
     heading = "the beginning"
     for cell in new["cells"]:
         heading = _read_heading(cell) or heading
-        name = _cell_name(cell)
+        name = _make_cell_key(cell)
         is_students_answer = not has_handed_out and _is_answer_cell(cell) and name in old_sources
         is_changed = old_sources.get(name) != get_cell_source(cell) and not is_students_answer
         if is_changed and heading not in headings:
@@ -86,13 +86,13 @@ def merge_update(student: Notebook, old: Notebook | None, new: Notebook) -> Note
     new : notebook
         The course's current notebook.
     """
-    student_cells = {_cell_name(cell): cell for cell in reversed(student["cells"])}
+    student_cells = {_make_cell_key(cell): cell for cell in reversed(student["cells"])}
     old_sources = _sources_by_name(old) if old else {}
     new_names = set(_sources_by_name(new))
     own_cells = _collect_student_only_cells(student, old_sources, new_names)
     cells = list(own_cells[""])
     for new_cell in new["cells"]:
-        name = _cell_name(new_cell)
+        name = _make_cell_key(new_cell)
         student_cell = student_cells.get(name)
         if student_cell is None:
             cells.append(deepcopy(new_cell))
@@ -105,7 +105,7 @@ def merge_update(student: Notebook, old: Notebook | None, new: Notebook) -> Note
 def _merge_cell(
     student_cell: dict, old_source: str | None, new_cell: dict, has_handed_out_copy: bool
 ) -> list[dict]:
-    """Return the merged cell, and as a second cell the student's version if it is not in it."""
+    """Return the merged cell; if it lacks the student's version, also a raw cell with that."""
     student_source = get_cell_source(student_cell)
     # If it is not known what the cell held when it was handed out, assume that the student has
     # changed it.
@@ -141,7 +141,7 @@ def _collect_student_only_cells(
     previous_name = ""
     visited_names = set()
     for cell in student["cells"]:
-        name = _cell_name(cell)
+        name = _make_cell_key(cell)
         if name in visited_names:  # a copy of a cell
             own_cells[previous_name].append({**deepcopy(cell), "id": uuid4().hex[:8]})
         elif name in new_names:
@@ -168,10 +168,10 @@ def read_notebook(path: Path) -> Notebook | None:
 
 
 def _sources_by_name(notebook: Notebook) -> dict[str, str]:
-    return {_cell_name(cell): get_cell_source(cell) for cell in notebook["cells"]}
+    return {_make_cell_key(cell): get_cell_source(cell) for cell in notebook["cells"]}
 
 
-def _cell_name(cell: Mapping[str, Any]) -> str:
+def _make_cell_key(cell: Mapping[str, Any]) -> str:
     """Return the key by which a cell is found again: its grade_id, else its id, else its source."""
     return get_grade_id(cell) or str(cell.get("id", "")) or get_cell_source(cell)
 

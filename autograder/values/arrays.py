@@ -129,7 +129,7 @@ class ArrayType(ValueType):
         mistake = _classify_dtype_mistake(expected, value, rules)
         if mistake:
             names = f"{value.dtype.name}; expected {expected.dtype.name}"
-            sentence = wording.complete(f"{wording.result} holds {names}.")
+            sentence = wording.add_place(f"{wording.result} holds {names}.")
             return Difference("dtype", sentence, mistake)
         expected_view = value_types.apply_view(expected, rules)
         value_view = value_types.apply_view(value, rules)
@@ -141,8 +141,8 @@ class ArrayType(ValueType):
             intro = getattr(value_types.import_function(rules.view), "says", "")
         sentence = _describe_unexpected_nan_or_inf(expected_view, value_view)
         if sentence:
-            return Difference("not finite", wording.complete(intro + sentence))
-        sentence = wording.complete(intro + _describe_largest_difference(expected_view, value_view, agree))
+            return Difference("not finite", wording.add_place(intro + sentence))
+        sentence = wording.add_place(intro + _describe_largest_difference(expected_view, value_view, agree))
         return _classify_number_difference(expected, value, rules, sentence)
 
     def describe(self, value: np.ndarray) -> str:
@@ -257,7 +257,7 @@ class TextOrDateArrayType(ValueType):
         expected_text = self._format_item(expected, wrong[0])
         sentence = f"{count}. The first is at {format_index(index)}: "
         sentence += f"your value is {value_text}, expected {expected_text}."
-        return Difference("values", wording.complete(sentence))
+        return Difference("values", wording.add_place(sentence))
 
     def _format_item(self, value: TextOrDateArrayData, position: int) -> str:
         item = value.items[position]
@@ -295,7 +295,7 @@ PRECISION_MISTAKES = ("imprecise", "precision-lost-on-the-way")
 
 
 def _views_agree(expected: np.ndarray, value: np.ndarray, rules: ComparisonRules) -> bool:
-    """Return True if two arrays agree.
+    """Return True if what the exercise compares of two arrays (`rules.view`) agrees.
 
     If an exercise compares only a part or a property of them (`rules.view`), only that must agree.
     """

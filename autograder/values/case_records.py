@@ -80,7 +80,7 @@ def inputs(*args: Value, **kwargs: Value) -> Inputs:
 
 @dataclass(frozen=True)
 class DeferredCall:
-    """Argument that is a function, or that is made by a call, such as a generator; as plain data.
+    """Argument that is a function, or that a call makes anew (a generator), as a record.
 
     Only the name of the function is sent to the process that calls the student's function. That
     process imports it. What a student's function returns never contains a `DeferredCall`.
@@ -278,7 +278,7 @@ class ComparisonRules:
     call: str = "function"
 
     @property
-    def is_function_exercise(self) -> bool:
+    def calls_answer_directly(self) -> bool:
         """True if the student's function is called directly, and not by a function of the course.
 
         False if a function of the course's library calls it, usually because it is a class.

@@ -69,7 +69,7 @@ class SequenceType(ValueType):
             # arrays. Comparing part by part would compare that whole list with the first expected
             # array, and the message would mislead.
             sentence = f"{wording.lead_in} {self.describe(value)}; expected {self.describe(expected)}."
-            return Difference("type", wording.complete(sentence), "more-than-the-list")
+            return Difference("type", wording.add_place(sentence), "more-than-the-list")
         if len(value) != len(expected):
             return self._length_difference(len(expected), len(value), wording)
         values = format_count(len(expected), "value")
@@ -88,7 +88,7 @@ class SequenceType(ValueType):
             mistake = None
             lead_in = "found"
         sentence = f"{lead_in} {format_count(length, 'value')}; expected {expected}."
-        return Difference("shape", wording.complete(sentence), mistake)
+        return Difference("shape", wording.add_place(sentence), mistake)
 
     def describe(self, value: Value) -> str:
         return f"{add_article(type(value).__name__)} of {format_count(len(value), 'value')}"
@@ -187,7 +187,7 @@ class MappingType(ValueType):
             fault = f"no entry {missing[0]!r}" if missing else f"an entry {extra[0]!r}"
             keys = ", ".join(map(repr, expected))
             sentence = f"{wording.result} has {fault}; its keys should be {keys}."
-            return Difference("shape", wording.complete(sentence))
+            return Difference("shape", wording.add_place(sentence))
         for key in expected:
             part_wording = wording.for_part(f"In the entry {key!r}: ")
             difference = value_types.find_difference(expected[key], value[key], rules, part_wording)
@@ -247,7 +247,7 @@ class SetType(ValueType):
         verb = "lacks" if missing else "should not hold"
         member = min(missing or extra, key=repr)
         sentence = f"{wording.result} {verb} {truncate(repr(member), 60)}."
-        return Difference("values", wording.complete(sentence))
+        return Difference("values", wording.add_place(sentence))
 
     def describe(self, value: Value) -> str:
         return f"a set of {format_count(len(value), 'value')}" if value else "an empty set"

@@ -61,7 +61,7 @@ def encode(header: dict, arrays: Sequence[np.ndarray] = ()) -> bytes:
     >>> decode(encode({"op": "answer"}, [np.zeros((2, 3), "float16")]))[1][0].shape
     (2, 3)
     """
-    native = [_to_native(array) for array in arrays]
+    native = [_to_encodable_array(array) for array in arrays]
     layouts = [[name_dtype(array.dtype), list(array.shape)] for array in native]
     try:
         text = _to_json({**header, "arrays": layouts})
@@ -73,7 +73,7 @@ def encode(header: dict, arrays: Sequence[np.ndarray] = ()) -> bytes:
     return b"".join([prefix, data, *blobs])
 
 
-def _to_native(array: np.ndarray) -> np.ndarray:
+def _to_encodable_array(array: np.ndarray) -> np.ndarray:
     if name_dtype(array.dtype) not in DTYPES:
         raise EncodingError(f"an array of {array.dtype.name} cannot be encoded")
     if not array.dtype.isnative:
@@ -176,21 +176,21 @@ def _exceeds_node_limit(data: bytes, max_nodes: int) -> bool:
     The quick count includes commas inside strings; these are subtracted only if it is too high.
     Takes time in proportion to the text's length, and hardly any memory.
     """
-    count = _count_nodes(data)
+    count = _bound_node_count(data)
     if count <= max_nodes:
         return False
     for string_count, match in enumerate(_JSON_STRING.finditer(data), 1):
         # Each value is a string at most, and has a key at most.
         if string_count > 2 * max_nodes + 2:
             return True
-        count -= _count_nodes(match[0])
+        count -= _bound_node_count(match[0])
         if count <= max_nodes:
             return False
     return True
 
 
-def _count_nodes(data: bytes) -> int:
-    """Return a number of values that a JSON text does not exceed, without parsing it.
+def _bound_node_count(data: bytes) -> int:
+    """Return an upper bound of the number of values in a JSON text, without parsing it.
 
     It is the count of `[`, `{` and `,`, including those inside strings.
     """

@@ -80,7 +80,7 @@ class TableType(ValueType):
         difference = expected.find_difference(value, rules, wording.result)
         if difference is None:
             return None
-        return replace(difference, observation=wording.complete(difference.observation))
+        return replace(difference, observation=wording.add_place(difference.observation))
 
     def describe(self, value: DataTable) -> str:
         return value.description
@@ -155,7 +155,7 @@ class ExpectedErrorType(ValueType):
 
 
 class FunctionOrCallType(ValueType):
-    """Value type of arguments that are a function, or the result of a call made when it is needed.
+    """Type of values: an argument, as a `DeferredCall`, that is a function or made by a call.
 
     A student's result is never of this type.
     """

@@ -135,7 +135,7 @@ class ScalarType(ValueType):
             if self.agrees(expected, value, rules):
                 return None
             sentence = f"{wording.lead_in} {value:.4g}; expected {expected:.4g}."
-            return Difference("values", wording.complete(sentence))
+            return Difference("values", wording.add_place(sentence))
         if rules.floats_too and type(expected) is bool and is_number and expected == value:
             return None
         if type(expected) is not type(value):
@@ -149,7 +149,7 @@ class ScalarType(ValueType):
         if type(expected) is int and type(value) is float and not (rules.floats_too and agrees):
             sentence = f"{wording.lead_in} {value!r}, a float; expected a whole number (int)."
             mistake = "not-a-whole-number" if value == expected else None
-            return Difference("type", wording.complete(sentence), mistake)
+            return Difference("type", wording.add_place(sentence), mistake)
         if agrees:
             return None
         if type(expected) is int:
@@ -162,7 +162,7 @@ class ScalarType(ValueType):
         if np.isfinite(float(expected)) and not np.isfinite(float(value)):
             kind = "not finite"
         sentence = f"{wording.lead_in} {value_text}; expected {expected_text}."
-        return Difference(kind, wording.complete(sentence))
+        return Difference(kind, wording.add_place(sentence))
 
     def describe(self, value: Value) -> str:
         if value is None:

@@ -184,7 +184,7 @@ def _to_json(cell: CellValue) -> Any:
 
 
 def cell_from_plain(plain: Any) -> CellValue:
-    """Return the cell of the data of `cell_to_plain`; raise InvalidCell for any other data."""
+    """Decode a cell from what `cell_to_plain` returned; raise InvalidCell for any other data."""
     if plain is None or type(plain) in SCALAR_DESCRIPTIONS:
         return plain
     if type(plain) is not dict or list(plain) != ["json"] or type(plain["json"]) is not str:

@@ -50,16 +50,16 @@ def elements_agree(expected: np.ndarray, value: np.ndarray, tolerance: Tolerance
         return equal | (close & np.isfinite(expected64)) | both_nan
 
 
-def numbers_agree(expected: float, value: float, rules: ComparisonRules, size: float = 0.0) -> bool:
+def numbers_agree(expected: float, value: float, rules: ComparisonRules, magnitude: float = 0.0) -> bool:
     """Return True if two numbers agree to tolerance.
 
     For the real or the imaginary part of a complex number, give the magnitude of the complex number
-    as `size`. The relative tolerance then refers to that magnitude.
+    as `magnitude`. The relative tolerance then refers to that magnitude.
     """
     expected, value = float(expected), float(value)
-    if size and np.isfinite([expected, value, size]).all():
+    if magnitude and np.isfinite([expected, value, magnitude]).all():
         relative, absolute = effective_tolerance(rules.tolerance)
-        return abs(value - expected) <= absolute + relative * size
+        return abs(value - expected) <= absolute + relative * magnitude
     return arrays_agree(np.asarray(expected), np.asarray(value), rules.tolerance)
 
 

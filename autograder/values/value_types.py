@@ -194,7 +194,7 @@ class ValueType:
         if expected == value:
             return None
         texts = f"{self.short_repr(value)}; expected {self.short_repr(expected)}"
-        return Difference("values", wording.complete(f"{wording.lead_in} {texts}."))
+        return Difference("values", wording.add_place(f"{wording.lead_in} {texts}."))
 
     def describe(self, value: Value) -> str:
         """Describe the type of a value: "a NumPy array of shape (2, 3)"."""
@@ -381,7 +381,7 @@ def type_difference(
     if isinstance(value, (list, tuple)):  # name the type only, not the number of parts
         value_words = add_article(type(value).__name__)
     sentence = f"{wording.lead_in} {value_words}; expected {expected_words}."
-    return Difference("type", wording.complete(sentence), mistake)
+    return Difference("type", wording.add_place(sentence), mistake)
 
 
 _NOT_AN_ARRAY: dict[type, str] = {
@@ -414,7 +414,7 @@ def text_difference(
     else:
         value_line, expected_line = _quote(value_lines[index]), _quote(expected_lines[index])
         sentence = f"{subject} says {line}{value_line}; expected {expected_line}."
-    return Difference("values", wording.complete(sentence))
+    return Difference("values", wording.add_place(sentence))
 
 
 def _quote(text: str) -> str:

@@ -109,7 +109,7 @@ class ResultWording:
     result: str = "Your result"
     names_place: bool = False
 
-    def complete(self, sentence: str) -> str:
+    def add_place(self, sentence: str) -> str:
         """Return a sentence with the place in the result, such as "In plot 2: ", before it."""
         if self.names_place and sentence.startswith(self.lead_in):
             return sentence
@@ -117,11 +117,11 @@ class ResultWording:
 
     def shape_sentence(self, shape: tuple[int, ...], expected: tuple[int, ...]) -> str:
         """Return a sentence to the student: the result has another shape than expected."""
-        return self.complete(f"{self.result} has shape {shape}; expected {expected}.")
+        return self.add_place(f"{self.result} has shape {shape}; expected {expected}.")
 
     def for_part(self, place: str) -> "ResultWording":
         """Return the words for one part of the result; `place` names the part."""
-        return ResultWording(self.complete(place), "found", "the result")
+        return ResultWording(self.add_place(place), "found", "the result")
 
 
 PLAIN_WORDING = ResultWording()

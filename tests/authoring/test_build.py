@@ -167,7 +167,9 @@ def test_the_kept_outputs_are_those_of_an_untouched_notebook(lab):
     """No output that students see at first depends on an answer."""
     student_notebook = nbformat.read(COURSE.released_notebook_path(lab), as_version=4)
     outputs_by_cell = saved_outputs(student_notebook)
-    new_notebook, _ = ClearAnswerOutputs().preprocess(building.run_notebook(student_notebook, ROOT), {})
+    new_notebook, _ = ClearAnswerOutputs().preprocess(
+        building.run_notebook_in_empty_folder(student_notebook, ROOT), {}
+    )
     new_cells = [cell for cell in new_notebook.cells if cell.id in outputs_by_cell]
     new_outputs = {cell.id: cell.outputs for cell in new_cells}
     assert {name: output_texts(outputs) for name, outputs in new_outputs.items()} == {
@@ -389,7 +391,7 @@ def test_a_cell_that_raises_is_named():
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0", id="divides")])
     message = "The cell 'divides' of a solution raises ZeroDivisionError"
     with pytest.raises(BuildError, match=message):
-        building.run_notebook(notebook, ROOT)
+        building.run_notebook_in_empty_folder(notebook, ROOT)
 
 
 def test_a_measurement_that_differs_is_no_drift():
@@ -442,10 +444,10 @@ def test_pictures_and_measurements_are_refreshed_on_request(
         "utf-8",
     )
 
-    def run_notebook(notebook, course):
+    def run_notebook_in_empty_folder(notebook, course):
         return with_outputs(notebook, "new")
 
-    monkeypatch.setattr(building, "run_notebook", run_notebook)
+    monkeypatch.setattr(building, "run_notebook_in_empty_folder", run_notebook_in_empty_folder)
     build_labs([lab], refresh_outputs=refresh_outputs)
     assert [cell.outputs for cell in lab.read_solution().cells[-2:]] == outputs(expected_age)
 

@@ -13,7 +13,7 @@ from autograder.authoring import Exercise, inputs
 from autograder.authoring import exercise as exercise_module
 from autograder.authoring.case_weaknesses import MAX_CASES_BYTES
 from autograder.authoring.exercise import ExerciseError
-from autograder.authoring.lab import LabError, find_unlisted_labs, read_lab
+from autograder.authoring.lab import LabError, describe_unlisted_labs, read_lab
 from autograder.authoring.skeleton import write_course
 from autograder.authoring.verify import find_lab_warnings, find_lab_weaknesses
 from autograder.core.course import read_course
@@ -496,7 +496,7 @@ def test_a_lab_that_the_course_does_not_list_is_warned_of(course_folder):
     other = course_folder / "solutions" / "other-steps"
     other.mkdir()
     (other / "lab.toml").write_text("")
-    assert list(find_unlisted_labs(read_course(course_folder))) == [
+    assert list(describe_unlisted_labs(read_course(course_folder))) == [
         "solutions/other-steps/lab.toml is there, and course.toml does not list 'other-steps' under `labs`, "
         "so it is not built and not graded. Add it there."
     ]

@@ -100,7 +100,7 @@ def test_check_and_mark_allow_the_same_packages(name):
     lab = read_lab(COURSE, name)
     key = answer_key.load_lab_descriptions()[name]
     assert set(key.packages) == lab.allowed_packages
-    assert ("torch" in key.packages) == ("keras" in lab.required_packages)
+    assert ("torch" in key.packages) == ("keras" in lab.imported_course_packages)
 
 
 def test_a_lab_s_sandbox_refuses_the_packages_of_other_labs():
@@ -240,7 +240,9 @@ def test_a_lab_is_refused_if_a_package_is_missing(name, monkeypatch):
     monkeypatch.setattr(pool, "find_sandbox", lambda choice: Bare)
     course_lab = read_lab(COURSE, name)
     if not course_lab.needs:  # one shows PyTorch where it is, and does without
-        assert not course_lab.required_packages and pool.find_sandbox_class([course_lab], "auto") is Bare
+        assert (
+            not course_lab.imported_course_packages and pool.find_sandbox_class([course_lab], "auto") is Bare
+        )
         return
     with pytest.raises(
         SandboxError,

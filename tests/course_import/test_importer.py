@@ -239,7 +239,7 @@ def test_a_statement_is_classified(source, kind, tolerance):
 
 def test_only_comparisons_of_students_names_count():
     source = "x, y = f(3)\nassert_allclose(x * y, due[0])\nassert_allclose(x, due[0])"
-    assert [a.kind for a in read_assertions(source, student_names={"f"})] == ["property", "value"]
+    assert [a.kind for a in read_assertions(source, names_to_define={"f"})] == ["property", "value"]
 
 
 def test_a_distance_of_nothing_is_a_property():

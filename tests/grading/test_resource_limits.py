@@ -191,7 +191,7 @@ def test_a_submission_has_time_for_its_run_and_the_follow_through(monkeypatch):
 
     limits = pool.RunLimits(total_seconds=1000)
     monkeypatch.setattr(pool, "get_worker", FakeWorker)
-    monkeypatch.setattr(pool, "_thread_worker_for_lab", lambda lab: FakeWorker())
+    monkeypatch.setattr(pool, "_get_worker_restarted_for_new_lab", lambda lab: FakeWorker())
     monkeypatch.setattr(pool, "_release_json", lambda *arguments: "{}")
     monkeypatch.setattr(pool, "_run_limits", lambda lab: limits)
     pool.grade_in_worker_as_json(str(ROOT), LAB, b"", "", GradingOptions(sandbox="bubblewrap"))
@@ -375,7 +375,7 @@ def test_what_would_take_a_renderer_long_is_shown_plain(name):
 def test_much_code_in_small_cells_is_not_coloured():
     """IPython's lexer takes 50 ms for each cell of 2,000 such characters, of up to 1,000."""
     line = "?a" * 240
-    sources = {sanitise.shorten_slow_code(line, text_only=plain)[:3] for plain in (False, True)}
+    sources = {sanitise.shorten_slow_code(line, as_comments=plain)[:3] for plain in (False, True)}
     assert sources == {"?a?", "# ("}
     notebook = nbformat.v4.new_notebook()
     notebook.cells = [nbformat.v4.new_code_cell(f"{line}\n{n}", id=f"own-{n}") for n in range(400)]
@@ -1021,11 +1021,11 @@ def test_short_lines_cost_as_much_as_they_are_many(text):
 
 def test_a_forged_frame_is_named_to_the_instructor_and_told_calmly_to_the_student():
     from autograder.core.results import CellOutcome, Verdict
-    from autograder.grading.grade_submission import _explain_missing_answers
+    from autograder.grading.grade_submission import _explain_missing_outcomes
     from autograder.sandbox import CellRun
 
     exercise = next(iter(lab(LAB).exercises.values()))
-    finding = _explain_missing_answers(
+    finding = _explain_missing_outcomes(
         exercise, CellRun(status=CellOutcome.CRASH, outcomes=[], forged=True), CellRun()
     )
     assert finding.verdict is Verdict.CRASH

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.intake import read_origin, roster
-from autograder.intake.collect import find_missing_submissions
+from autograder.intake.collect import find_submitters_and_absentees
 from autograder.intake.roster import PlatformIdentity, RosterError
 
 EXPORTS = {
@@ -199,7 +199,7 @@ def test_submissions_are_matched_and_the_missing_listed(classroom, make_download
     }
     assert "attention-masks: 2 submissions missing (jane1, jane2)." in report.summary
     people = roster.read_roster(classroom.root / "roster.csv")
-    assert find_missing_submissions(classroom.root, people, [QKV])[QKV] == (("jane2",), ("jane1", "bo"))
+    assert find_submitters_and_absentees(classroom.root, people, [QKV])[QKV] == (("jane2",), ("jane1", "bo"))
 
 
 def test_of_a_lab_that_few_submitted_these_few_are_named(classroom, make_download):

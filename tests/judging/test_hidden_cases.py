@@ -17,7 +17,7 @@ from autograder.grading.grade_submission import (
     HIDDEN_CASE_SETS,
     MAX_CACHED_CASE_SETS,
     _describe_passed_cases,
-    _explain_missing_answers,
+    _explain_missing_outcomes,
     _reword_without_hidden_inputs,
     compute_hidden_case_seed,
     draw_hidden_cases,
@@ -145,10 +145,10 @@ def test_only_existing_kinds_of_cases_are_counted():
 def test_a_missing_answer_is_called_a_function_or_a_class(call, noun):
     exercise = Exercise("softmax", points=1, call=call)
     assert (
-        _explain_missing_answers(exercise, CellRun(missing=True), CellRun()).message
+        _explain_missing_outcomes(exercise, CellRun(missing=True), CellRun()).message
         == f"There is no {noun}`softmax` to try."
     )
-    finding = _explain_missing_answers(
+    finding = _explain_missing_outcomes(
         Exercise("Account", points=1, call=call), CellRun(missing=True), CellRun()
     )
     assert finding.message == "There is no class `Account` to try."
@@ -176,16 +176,16 @@ def test_a_missing_answer_is_called_a_function_or_a_class(call, noun):
     ],
 )
 def test_a_run_without_answers_is_described_by_its_end(run, verdict, message):
-    finding = _explain_missing_answers(Exercise("softmax", points=1), run, CellRun())
+    finding = _explain_missing_outcomes(Exercise("softmax", points=1), run, CellRun())
     assert finding.verdict is verdict and finding.message.startswith(message)
-    assert _explain_missing_answers(Exercise("softmax", points=1), CellRun(outcomes=[]), CellRun()) is None
+    assert _explain_missing_outcomes(Exercise("softmax", points=1), CellRun(outcomes=[]), CellRun()) is None
 
 
 def test_a_missing_answer_has_the_verdict_of_the_cell_that_should_define_it():
     timeout_run = CellRun(status=CellOutcome.TIMEOUT)
     error_run = CellRun(outputs=[{"output_type": "error", "ename": "NameError", "evalue": "no x."}])
     findings = [
-        _explain_missing_answers(Exercise("softmax", points=1), CellRun(missing=True), run)
+        _explain_missing_outcomes(Exercise("softmax", points=1), CellRun(missing=True), run)
         for run in (timeout_run, error_run)
     ]
     assert [finding.verdict for finding in findings] == [Verdict.TIMEOUT, Verdict.MISSING]

@@ -45,7 +45,7 @@ def test_exercise_statistics_agree_with_a_calculation_by_hand():
         for i, v in enumerate(verdicts)
     ]
     softmax = statistics.summarise_exercise("softmax", students)
-    assert softmax.attempt_count == 5
+    assert softmax.judged_submission_count == 5
     assert softmax.counts == {"passed": 1, "wrong": 2, "stopped": 1, "blank": 1, "unexplained": 1}
     assert softmax.pass_rate == 20 and softmax.mean == 20
 

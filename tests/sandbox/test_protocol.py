@@ -163,7 +163,7 @@ def test_any_json_as_values_is_refused_or_plain(value):
             continue
         assert isinstance(unpacked, (Inputs, CallOutcome))
     with suppress(ProtocolError):
-        protocol.check_output(value)
+        protocol.validate_and_strip_output(value)
 
 
 @quick
@@ -175,7 +175,7 @@ def test_any_json_as_values_is_refused_or_plain(value):
 def test_any_object_as_an_output_is_refused_or_valid(value):
     nbformat = pytest.importorskip("nbformat")
     try:
-        output = protocol.check_output(value)
+        output = protocol.validate_and_strip_output(value)
     except ProtocolError:
         return
     cell = nbformat.v4.new_code_cell("", outputs=[nbformat.from_dict(output)])
@@ -279,7 +279,7 @@ def test_odd_answers_are_refused(change):
 )  # fmt: skip
 def test_odd_outputs_are_refused(output):
     with pytest.raises(ProtocolError):
-        protocol.check_output(output)
+        protocol.validate_and_strip_output(output)
 
 
 @pytest.mark.parametrize("value", [object(), {1, b"x"}, b"x", np.array([object()]), np.array(["text"])])
@@ -419,7 +419,7 @@ def test_reports_that_do_not_fit_the_cells_are_the_graders_fault(indices):
 
 def is_output(**fields):
     try:
-        protocol.check_output(fields)
+        protocol.validate_and_strip_output(fields)
     except ProtocolError:
         return False
     return True

@@ -14,7 +14,7 @@ from autograder.gradebook.classroom import Classroom
 from similarity import pairs as pairs_module
 from similarity import shared_passages
 from similarity.command import write_page
-from similarity.pairs import ComparedSubmission, SimilarPair, find_lab_pairs, sort_pairs_fairly
+from similarity.pairs import ComparedSubmission, SimilarPair, find_lab_pairs, interleave_pairs_by_student
 
 
 def code(source):
@@ -215,7 +215,7 @@ def test_each_students_first_pair_comes_before_anybodys_second():
         return SimilarPair(LAB, students, 1.0, None, "")
 
     crowd = [pair(first, second) for first in "abcdef" for second in "abcdef" if first < second]
-    assert sort_pairs_fairly([*crowd, pair("y", "z")])[:4].count(pair("y", "z")) == 1
+    assert interleave_pairs_by_student([*crowd, pair("y", "z")])[:4].count(pair("y", "z")) == 1
 
 
 def test_words_of_the_lab_are_not_quoted_though_both_have_them_at_the_same_places():

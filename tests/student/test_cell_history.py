@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from autograder.student import cell_history
-from autograder.student.cell_history import describe_lost_definition
+from autograder.student.cell_history import describe_stale_definition
 
 
 @pytest.fixture(autouse=True)
@@ -21,29 +21,29 @@ def run_cell(source, cell_id="one", success=True):
 
 
 def test_a_function_whose_cell_is_unchanged_or_improved_needs_no_note():
-    assert describe_lost_definition("alignment") == ""
+    assert describe_stale_definition("alignment") == ""
     run_cell("def alignment(x):\n    return x")
-    assert describe_lost_definition("alignment") == ""
+    assert describe_stale_definition("alignment") == ""
     run_cell("def alignment(x):\n    return 2 * x")
     run_cell("check(alignment)", "two")
-    assert describe_lost_definition("alignment") == ""
+    assert describe_stale_definition("alignment") == ""
 
 
 def test_a_renamed_function_is_said():
     run_cell("def alignment(x):\n    return x")
     run_cell("def align(x):\n    return x")
-    assert describe_lost_definition("alignment") == (
+    assert describe_stale_definition("alignment") == (
         "Note: the cell in which you wrote alignment now defines align and no longer alignment. "
         "The check uses the earlier alignment; correct the cell and run it again."
     )
     run_cell("def alignment(x):\n    return x", "another")  # written anew in another cell
-    assert describe_lost_definition("alignment") == ""
+    assert describe_stale_definition("alignment") == ""
 
 
 def test_a_cell_that_is_broken_now_is_said():
     run_cell("def alignment(x):\n    return x")
     run_cell("def alignment(x)\n    return x", success=False)
-    assert describe_lost_definition("alignment").startswith(
+    assert describe_stale_definition("alignment").startswith(
         "Note: the cell in which you wrote alignment now defines no alignment, or has an error."
     )
 
@@ -51,4 +51,4 @@ def test_a_cell_that_is_broken_now_is_said():
 def test_without_ids_of_cells_nothing_is_recorded():
     run_cell("def alignment(x):\n    return x", None)
     run_cell("def align(x):\n    return x", None)
-    assert describe_lost_definition("alignment") == ""
+    assert describe_stale_definition("alignment") == ""

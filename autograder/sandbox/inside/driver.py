@@ -41,7 +41,7 @@ MAX_ANSWERS_BYTES = 64 << 20  # size of all encoded answers to one exercise
 UNCOUNTED_BYTES = 8 << 20
 
 
-class SubmissionStopped(Exception):
+class SubmissionLimitExceeded(Exception):
     """Exception: a submission exceeded a limit, so its process is ended.
 
     `status` and `reason` are for the result of the cell that was running.
@@ -124,7 +124,7 @@ class CellRun:
         if run.status not in set(CellOutcome) or len(run.reason) > encoding.MAX_TEXT_CHARACTERS:
             raise protocol.ProtocolError("no report")
         run.status = CellOutcome(run.status)
-        run.outputs = [protocol.check_output(output) for output in run.outputs]
+        run.outputs = [protocol.validate_and_strip_output(output) for output in run.outputs]
         return run
 
 
@@ -135,7 +135,7 @@ class SubmissionDriver(ABC):
     """Driver of one submission: it sends cells to the submission's process, and limits its time.
 
     Each sandbox has a subclass, which implements how messages reach the submission. Methods raise
-    SubmissionStopped if the submission exceeds a limit, and `protocol.ChannelClosed` if its
+    SubmissionLimitExceeded if the submission exceeds a limit, and `protocol.ChannelClosed` if its
     process has ended.
 
     Parameters
@@ -181,7 +181,7 @@ class SubmissionDriver(ABC):
     def interrupt_cell(self) -> None:
         """Interrupt the running cell, as Ctrl+C does.
 
-        Raise SubmissionStopped if this sandbox cannot interrupt a cell.
+        Raise SubmissionLimitExceeded if this sandbox cannot interrupt a cell.
         """
 
     @abstractmethod
@@ -198,15 +198,15 @@ class SubmissionDriver(ABC):
         """
 
     @abstractmethod
-    def finish_memory_measurement(self) -> int:
+    def end_measurement_and_find_excess_memory(self) -> int:
         """End the measurement of a call's memory; return the peak if over the limit, else 0.
 
         The peak is in bytes.
         """
 
     @abstractmethod
-    def note_answer_progress(self, answer_bytes: bytearray) -> None:
-        """Record that bytes of a result have arrived; `answer_bytes` are all of them so far."""
+    def handle_received_results(self, answer_bytes: bytearray) -> None:
+        """Mark progress: bytes of results have arrived; `answer_bytes` are all of them so far."""
 
     # The methods below enforce the time limits.
 
@@ -239,11 +239,13 @@ class SubmissionDriver(ABC):
         if self.total_watch.charged_seconds() > self._seconds:
             seconds = self.limits.total_seconds
             reason = f"The whole notebook ran for more than {seconds:g} s."
-            raise SubmissionStopped(CellOutcome.TIMEOUT, reason)
+            raise SubmissionLimitExceeded(CellOutcome.TIMEOUT, reason)
         if self._interval_watch.charged_seconds() <= self._interval_seconds:
             return
         if not self._stop_requests:
-            raise SubmissionStopped(CellOutcome.TIMEOUT, self.describe_exceeded_time_limit(finished=False))
+            raise SubmissionLimitExceeded(
+                CellOutcome.TIMEOUT, self.describe_exceeded_time_limit(finished=False)
+            )
         self._stop_requests, self.stop_requested = self._stop_requests - 1, True
         self._interval_watch = self._start_stopwatch()
         self._interval_seconds = GRACE_SECONDS
@@ -300,7 +302,7 @@ class SubmissionDriver(ABC):
                     is_last = index == last
                     self._call_tested_function(cell, call_inputs, report, answer_arrays, outputs, is_last)
                 report.ended_process = False
-            except SubmissionStopped as stop:
+            except SubmissionLimitExceeded as stop:
                 report.status, report.reason = stop.status, stop.reason
             except protocol.ChannelClosed:
                 report.status, report.reason = CellOutcome.CRASH, self.describe_process_end()
@@ -375,7 +377,7 @@ class SubmissionDriver(ABC):
                 self.send_order({**order, "last": is_last_group}, group_inputs)
                 answer_bytes, end = self._collect_outcomes(remaining_bytes, outputs)
             finally:
-                peak_bytes = self.finish_memory_measurement()
+                peak_bytes = self.end_measurement_and_find_excess_memory()
             if end.get("missing") is True:
                 report.missing = True
                 return
@@ -422,8 +424,8 @@ class SubmissionDriver(ABC):
                 for chunk in chunks:
                     answer_bytes += chunk.tobytes()
                 if len(answer_bytes) > max_bytes:
-                    raise SubmissionStopped(CellOutcome.CRASH, protocol.TOO_LARGE_MESSAGE)
-                self.note_answer_progress(answer_bytes)
+                    raise SubmissionLimitExceeded(CellOutcome.CRASH, protocol.TOO_LARGE_MESSAGE)
+                self.handle_received_results(answer_bytes)
             else:
                 outputs.handle_message(header, None)
 

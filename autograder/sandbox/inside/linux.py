@@ -90,12 +90,12 @@ def unshare_pids() -> None:
     _enter_user_namespace(namespaces, os.getuid(), os.getgid())
 
 
-def fork_as_init(own_pids: int) -> int:
+def fork_as_init(own_pid_namespace: int) -> int:
     """Fork a child that is process 1 of a new PID namespace; return what `os.fork` returns.
 
     Parameters
     ----------
-    own_pids : int
+    own_pid_namespace : int
         Descriptor of the PID namespace of the calling process, which is restored for its later
         children.
     """
@@ -105,7 +105,7 @@ def fork_as_init(own_pids: int) -> int:
         pid = os.fork()
     finally:
         if pid:
-            _call_libc("setns", own_pids, _NAMESPACE_FLAGS["pid"])
+            _call_libc("setns", own_pid_namespace, _NAMESPACE_FLAGS["pid"])
     return pid
 
 

@@ -38,7 +38,7 @@ class MemoryMonitor:
     def __init__(self, root_pid: int, scratch_descriptors: list[int]) -> None:
         self._root_pid, self._scratch_descriptors = root_pid, scratch_descriptors
         deadline = monotonic() + GRACE_SECONDS
-        while self._forked_processes() and monotonic() < deadline:
+        while self._measure_descendant_peaks() and monotonic() < deadline:
             kill_descendants(root_pid)  # processes that cells have started and left running
             select.poll().poll(2)
         # Reset the kernel's record of the process's peak memory. If that is forbidden, the record
@@ -59,7 +59,7 @@ class MemoryMonitor:
 
     def sample(self) -> None:
         """Measure the present memory; update `peak_bytes` and the threads that are known."""
-        peaks = self._forked_processes()
+        peaks = self._measure_descendant_peaks()
         first = min(peaks, default=0)
         if peaks and not self._has_seen_fork:
             self._has_seen_fork, self.peak_bytes = True, 0
@@ -88,7 +88,7 @@ class MemoryMonitor:
             return False
         return _last_created_pid() - self._start_pid > len(self._tracked_threads)
 
-    def _forked_processes(self) -> dict[int, int]:
+    def _measure_descendant_peaks(self) -> dict[int, int]:
         """Return the peak memory of each descendant of the submission's process, in bytes.
 
         The keys are process ids.

@@ -59,7 +59,7 @@ class CellOutputs:
             return
         if event["op"] != "output" or set(event) != {"op", "output", "id", "update"}:
             raise protocol.ProtocolError("no such event")
-        output, display_id = protocol.check_output(event["output"]), event["id"]
+        output, display_id = protocol.validate_and_strip_output(event["output"]), event["id"]
         if self._clear_pending:
             self._clear_outputs()
         if display_id is not None and not isinstance(display_id, str):

@@ -86,7 +86,7 @@ _OUTPUT_FIELDS: dict[Any, dict[str, Any]] = {
 }
 
 
-def check_output(output: Any) -> dict:
+def validate_and_strip_output(output: Any) -> dict:
     """Check the form of a cell's output, and return it without metadata and JSON data.
 
     Raise ProtocolError if it is no valid output of nbformat 4. The text in it is whatever the

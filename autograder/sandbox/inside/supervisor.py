@@ -24,7 +24,7 @@ from autograder.sandbox.inside import linux, memory_usage, protocol
 from autograder.sandbox.inside.driver import (
     UNCOUNTED_BYTES,
     SubmissionDriver,
-    SubmissionStopped,
+    SubmissionLimitExceeded,
     is_complete_frame,
 )
 from autograder.values import encoding
@@ -249,7 +249,7 @@ class Supervisor(SubmissionDriver):
             self._memory_limit = memory
             self._submission.tick_seconds = MEMORY_CHECK_INTERVAL_SECONDS
 
-    def note_answer_progress(self, answer_bytes: bytearray) -> None:
+    def handle_received_results(self, answer_bytes: bytearray) -> None:
         """Handle bytes of results of calls that have arrived: record progress, and measure memory.
 
         If memory is measured and the answer is complete, kill the process that gave it.
@@ -262,7 +262,7 @@ class Supervisor(SubmissionDriver):
                 # measured: kill it.
                 memory_usage.kill_descendants(self._child)
 
-    def finish_memory_measurement(self) -> int:
+    def end_measurement_and_find_excess_memory(self) -> int:
         """End the measurement of memory; return the peak in bytes if over the limit, else 0."""
         if self._memory_monitor is None:
             return 0
@@ -297,7 +297,7 @@ class Supervisor(SubmissionDriver):
             self._end_submission()
         if self._exceeds_memory_limit():
             reason = f"It used more than {self.limits.memory >> 20} MB of memory."
-            raise SubmissionStopped(CellOutcome.CRASH, reason)
+            raise SubmissionLimitExceeded(CellOutcome.CRASH, reason)
 
     def _exceeds_memory_limit(self) -> bool:
         usage, shared_memory = self._usage, self._shared_memory

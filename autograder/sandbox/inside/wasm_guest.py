@@ -177,7 +177,7 @@ _NATIVE_LOCK = threading.Lock
 
 
 class _SleepingLock:
-    """Lock for a Python without threads.
+    """Lock for a Python without threads: waiting for it only sleeps, until the time limit.
 
     No other thread can ever release a lock, and in WebAssembly waiting for Python's own lock
     would end the program. So waiting for this lock only sleeps, until the time limit.

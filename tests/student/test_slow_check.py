@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from autograder.student import progress_note
-from autograder.student.progress_note import announce_slow_check
+from autograder.student import slow_check
+from autograder.student.slow_check import announce_slow_check
 
 
 def wait_for_note(capsys):
@@ -21,7 +21,7 @@ def wait_for_note(capsys):
 
 
 def test_a_slow_check_says_that_it_runs(monkeypatch, capsys):
-    monkeypatch.setattr(progress_note, "in_notebook_kernel", lambda: True)
+    monkeypatch.setattr(slow_check, "in_notebook_kernel", lambda: True)
     monkeypatch.delenv("AUTOGRADER_REUSE", raising=False)
     assert wait_for_note(capsys) == (
         "softmax is still running. The check ends by itself after the time limit.\n"
@@ -29,7 +29,7 @@ def test_a_slow_check_says_that_it_runs(monkeypatch, capsys):
 
 
 def test_a_quick_check_prints_nothing(monkeypatch, capsys):
-    monkeypatch.setattr(progress_note, "in_notebook_kernel", lambda: True)
+    monkeypatch.setattr(slow_check, "in_notebook_kernel", lambda: True)
     monkeypatch.delenv("AUTOGRADER_REUSE", raising=False)
     with announce_slow_check("softmax", seconds=30):
         pass
@@ -38,7 +38,7 @@ def test_a_quick_check_prints_nothing(monkeypatch, capsys):
 
 @pytest.mark.parametrize(("is_kernel", "reuse"), [(False, None), (True, "off")])
 def test_a_notebook_that_is_built_or_graded_prints_nothing(monkeypatch, capsys, is_kernel, reuse):
-    monkeypatch.setattr(progress_note, "in_notebook_kernel", lambda: is_kernel)
+    monkeypatch.setattr(slow_check, "in_notebook_kernel", lambda: is_kernel)
     monkeypatch.delenv("AUTOGRADER_REUSE", raising=False)
     if reuse:
         monkeypatch.setenv("AUTOGRADER_REUSE", reuse)
