@@ -23,7 +23,8 @@ own (see `autograder.authoring.lab`), with a few short blocks::
 
 import inspect
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from traceback import extract_tb
@@ -374,7 +375,8 @@ class Exercise:
 
         def draw_checked_inputs(*args: Any, **kwargs: Any) -> Inputs:
             try:
-                inputs = draw(*args, **kwargs)
+                with self._limit_time(f"{owner} does not end"):
+                    inputs = draw(*args, **kwargs)
             except ExerciseError:
                 raise
             except Exception as error:  # an author's own code may raise anything
@@ -780,17 +782,29 @@ class Exercise:
         ExerciseError
             If the call takes longer than `call_seconds` of the lab's limits.
         """
-        if not self.limits_calls:
+        with self._limit_time(f"{description} does not end in the case {label!r}"):
             return call_student_function(function, inputs, self.rules.call)
+
+    @contextmanager
+    def _limit_time(self, problem: str) -> Iterator[None]:
+        """Limit the CPU time of an author's code while the lab is built.
+
+        Parameters
+        ----------
+        problem : str
+            Sentence without a full stop on what does not end, for the error message.
+        """
+        if not self.limits_calls:
+            yield
+            return
         seconds = self.lab.limits.get("call_seconds", DEFAULT_CALL_SECONDS)
         try:
             with limit_call_time(seconds, ""):
-                return call_student_function(function, inputs, self.rules.call)
+                yield
         except TimeLimitExceeded:
             raise ExerciseError(
-                f"{self.lab.name}: {self.name}: {description} does not end within {seconds:g} s in "
-                f"the case {label!r}. Correct its code, make the case smaller, or raise "
-                "`call_seconds` under `[limits]` in lab.toml."
+                f"{self.lab.name}: {self.name}: {problem} within {seconds:g} s. Correct its code, "
+                "make the case smaller, or raise `call_seconds` under `[limits]` in lab.toml."
             ) from None
 
     def _compute_expected_value(self, label: str, inputs: Inputs) -> Value:

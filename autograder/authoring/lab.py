@@ -344,7 +344,8 @@ class Lab:
 
         Its functions share nothing with those of `reference` but the modules that both import.
         """
-        return run_reference(self.reference_cells, self.name)
+        cell_seconds = self.limits.get("cell_seconds", RunLimits.cell_seconds)
+        return run_reference(self.reference_cells, self.name, cell_seconds)
 
 
 def _describe_last_line(error: Exception, path: Path) -> str:

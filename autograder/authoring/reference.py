@@ -10,6 +10,7 @@ from nbformat import NotebookNode
 from autograder.core.errors import AutograderError
 from autograder.core.notebook_cells import get_nbgrader_metadata
 from autograder.core.text_format import format_name_suggestion
+from autograder.core.time_limit import TimeLimitExceeded, limit_call_time
 
 # What to do if a name is missing that another cell of the solution notebook may define.
 SETUP_TAG_ADVICE = (
@@ -48,7 +49,7 @@ class ReferenceNames(SimpleNamespace):
         raise AttributeError(f"the set-up and answer cells of the solution define no {name!r}{suggestion}")
 
 
-def run_reference(cells: Mapping[str, str], lab: str) -> SimpleNamespace:
+def run_reference(cells: Mapping[str, str], lab: str, cell_seconds: float) -> SimpleNamespace:
     """Run cells, and return an object whose attributes are the names that the cells define.
 
     Parameters
@@ -57,19 +58,26 @@ def run_reference(cells: Mapping[str, str], lab: str) -> SimpleNamespace:
         Sources of the cells, by grade_id or cell id.
     lab : str
         Name of the lab, for error messages.
+    cell_seconds : float
+        Limit of CPU time for each cell, in seconds.
 
     Raises
     ------
     AutograderError
-        If a cell raises. The message names the cell.
+        If a cell raises, or takes too long. The message names the cell.
     """
     # In a notebook, cells can call `display` without importing it. So define that name for the
     # cells that run here.
     namespace: dict[str, object] = {"__name__": f"solution of {lab}", "display": _show_nothing}
     for name, source in cells.items():
         try:
-            with redirect_stdout(io.StringIO()):
+            with redirect_stdout(io.StringIO()), limit_call_time(cell_seconds, ""):
                 exec(compile(source, f"<{lab}: {name}>", "exec"), namespace)
+        except TimeLimitExceeded:
+            raise AutograderError(
+                f"{lab}: the cell {name!r} does not end within {cell_seconds:g} s. Correct its code, or "
+                "raise `cell_seconds` under `[limits]` in lab.toml."
+            ) from None
         except FileNotFoundError as error:
             raise AutograderError(
                 f"{lab}: the cell {name!r} reads a file that is not there: "

@@ -570,10 +570,26 @@ def test_a_function_that_does_not_end_is_named(course_folder, file, old, new, de
     plant(course_folder, "lab", "title", "limits = {call_seconds = 0.2}\ntitle")
     plant(course_folder, file, old, new)
     assert find_problems(course_folder) == (
-        f"{LAB}: {EXERCISE}: {description} does not end within 0.2 s in the case 'the three numbers of "
-        "the example'. Correct its code, make the case smaller, or raise `call_seconds` under "
-        "`[limits]` in lab.toml."
+        f"{LAB}: {EXERCISE}: {description} does not end in the case 'the three numbers of "
+        "the example' within 0.2 s. Correct its code, make the case smaller, or raise "
+        "`call_seconds` under `[limits]` in lab.toml."
     )
+
+
+def test_a_function_that_draws_a_case_and_does_not_end_is_named(course_folder):
+    plant(course_folder, "lab", "title", "limits = {call_seconds = 0.2}\ntitle")
+    plant(course_folder, "exercise", "def example(rng):", "def example(rng):\n    while True: pass")
+    assert find_problems(course_folder) == (
+        f"{LAB}: {EXERCISE}: the case 'the three numbers of the example' does not end within 0.2 s. "
+        "Correct its code, make the case smaller, or raise `call_seconds` under `[limits]` in lab.toml."
+    )
+
+
+def test_a_cell_of_the_solution_that_does_not_end_is_named(course_folder):
+    plant(course_folder, "lab", "title", "limits = {cell_seconds = 0.2}\ntitle")
+    plant(course_folder, "notebook", "import numpy as np", "import numpy as np\\nwhile True: pass")
+    with pytest.raises(AutograderError, match="does not end within 0.2 s"):
+        read_lab_of(course_folder).run_reference_cells()
 
 
 def test_grading_limits_no_single_call_of_the_author(course_folder, monkeypatch):
