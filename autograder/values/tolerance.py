@@ -12,15 +12,16 @@ _FLOAT32_TOLERANCE = (2e-4, 2e-6)
 def effective_tolerance(tolerance: Tolerance, *arrays: np.ndarray) -> tuple[float, float]:
     """Return the relative and the absolute tolerance; they are widened for float16 and float32."""
     codes = {array.dtype.char for array in arrays}
-    minimum = None
+    minimum_relative, minimum_absolute = 0.0, 0.0
     if "e" in codes:
-        minimum = _FLOAT16_TOLERANCE
+        minimum_relative, minimum_absolute = _FLOAT16_TOLERANCE
     elif "f" in codes:
-        minimum = _FLOAT32_TOLERANCE
+        minimum_relative, minimum_absolute = _FLOAT32_TOLERANCE
     if isinstance(tolerance, tuple):
-        relative, absolute = minimum or (0.0, 0.0)
-        return max(relative, tolerance[0]), max(absolute, tolerance[1])
-    return minimum or (tolerance, tolerance * 1e-3)
+        relative, absolute = tolerance
+    else:
+        relative, absolute = tolerance, tolerance * 1e-3
+    return max(relative, minimum_relative), max(absolute, minimum_absolute)
 
 
 def arrays_agree(expected: np.ndarray, value: np.ndarray, tolerance: Tolerance) -> bool:

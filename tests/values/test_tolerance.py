@@ -1,5 +1,8 @@
 """Tolerances: the least precise dtype widens them, and never narrows what the author allows."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -14,6 +17,8 @@ HALF, SINGLE, DOUBLE = (np.empty(0, dtype) for dtype in (np.float16, np.float32,
         (1e-7, (DOUBLE, DOUBLE), (1e-7, 1e-10)),
         (1e-7, (DOUBLE, SINGLE), (2e-4, 2e-6)),
         (1e-7, (SINGLE, HALF), (2e-2, 2e-3)),
+        (1e-3, (SINGLE,), (1e-3, 2e-6)),
+        (0.5, (HALF,), (0.5, 2e-3)),
         ((1e-3, 1e-9), (DOUBLE,), (1e-3, 1e-9)),
         ((1e-3, 1e-9), (SINGLE,), (1e-3, 2e-6)),
         ((1e-6, 1e-2), (SINGLE,), (2e-4, 1e-2)),
@@ -29,6 +34,21 @@ def test_numbers_agree_up_to_the_tolerance_and_no_further(dtype, relative):
     expected = np.array([1.0, 100.0], dtype)
     assert arrays_agree(expected, expected.astype(float) * (1 + 0.9 * relative), 1e-7)
     assert not arrays_agree(expected, expected.astype(float) * (1 + 1.2 * relative), 1e-7)
+
+
+def test_the_authors_page_has_the_tolerances():
+    text = (Path(__file__).parents[2] / "docs/new-lab.md").read_text("utf-8")
+    rows = {
+        "nothing": effective_tolerance(1e-7),
+        "`tolerance=1e-3`": effective_tolerance(1e-3),
+        "`tolerance=(1e-3, 0.5)`": effective_tolerance((1e-3, 0.5)),
+        "any of these, and one of the two is `float32`": effective_tolerance(1e-7, SINGLE),
+        "any of these, and one of the two is `float16`": effective_tolerance(1e-7, HALF),
+    }
+    for label, expected in rows.items():
+        (row,) = [line for line in text.splitlines() if line.strip().startswith(f"| {label} |")]
+        numbers = [float(number) for number in re.findall(r"\| ([\d.e-]+)", row)]
+        assert numbers == pytest.approx(expected), label
 
 
 def test_infinities_agree_with_themselves_only():
