@@ -169,7 +169,7 @@ def _format_array(array: np.ndarray) -> str:
 
 def make_exercise_source(
     name: str,
-    place: str,
+    origin: str,
     points: float,
     parts: Mapping[str, float],
     rules: Mapping[str, object],
@@ -221,7 +221,7 @@ def make_exercise_source(
     if builds_on:
         lines = [f"from .{name} import {name}" for name in builds_on]
         imports.append("\n".join(lines) + "\n")
-    return "\n".join([f'"""The exercise `{name}`: {place}."""\n', *imports, text]) + "\n"
+    return "\n".join([f'"""The exercise `{name}`: {origin}."""\n', *imports, text]) + "\n"
 
 
 def _make_case_source(exercise: str, number: int, case: CaseSource) -> str:

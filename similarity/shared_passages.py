@@ -402,7 +402,7 @@ def _longest_shared_passage(
     return f"{passage} …" if len(words) > MAX_PASSAGE_WORDS else passage
 
 
-def _replace_common_words(words: Sequence[str], mask: Iterable[bool], mark: str) -> list[str]:
+def _replace_common_words(words: Sequence[str], mask: Iterable[bool], placeholder: str) -> list[str]:
     """Return a submission's words in lower case; replace words not to be compared by unique texts.
 
     Words outside the mask and breaks between notebook cells are replaced by texts that equal no
@@ -410,7 +410,7 @@ def _replace_common_words(words: Sequence[str], mask: Iterable[bool], mark: str)
 
     Parameters
     ----------
-    mark : str
+    placeholder : str
         Character for these texts. The two submissions need different marks.
     """
     comparable = []
@@ -418,5 +418,5 @@ def _replace_common_words(words: Sequence[str], mask: Iterable[bool], mark: str)
         if is_own and word != _CELL_BREAK:
             comparable.append(word.lower())
         else:
-            comparable.append(f"{mark}{i}")
+            comparable.append(f"{placeholder}{i}")
     return comparable

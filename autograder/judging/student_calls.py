@@ -104,15 +104,15 @@ def pack_result(result: Any) -> tuple[str, Value]:
     return "tensor" if value_types.is_tensor(result) else type(result).__name__, value
 
 
-def _find_call_target(function: Any, call: str) -> Any:
+def _find_call_target(function: Any, call_mode: str) -> Any:
     """Return the function to call for an exercise, which in turn calls the student's function.
 
-    `call` names it: "figure" for the code that captures a plot, "module:function" for a function of
+    `call_mode` names it: "figure" for the code that captures a plot, "module:function" for one of
     the course's library. Otherwise it is the student's function itself.
     """
-    if ":" in call:  # a function of the course's library calls the student's function
-        return partial(value_types.import_function(call), function)
-    if call == "figure":
+    if ":" in call_mode:  # a function of the course's library calls the student's function
+        return partial(value_types.import_function(call_mode), function)
+    if call_mode == "figure":
         return partial(capture_drawing, function)
     return function
 

@@ -205,19 +205,21 @@ class _PageWriter:
                 write_file(self.classroom.page_path(student, lab, name), text)
 
 
-def render_page_file(course: str, summary: FeedbackSummary, notebook_path: str, without_markup: bool) -> str:
+def render_page_file(
+    course_path: str, summary: FeedbackSummary, notebook_path: str, without_markup: bool
+) -> str:
     """Return one feedback page as HTML; called in a worker, since it reads a student's file.
 
     This runs in a worker process, since it processes a student's file.
 
     Parameters
     ----------
-    course, notebook_path : str
+    course_path, notebook_path : str
         Paths of the course's folder and of the graded notebook.
     without_markup : bool
         Show code without colours and Markdown as plain text, which takes less time.
     """
-    released_notebook = make_released_notebook(read_lab_in(course, summary.lab))
+    released_notebook = make_released_notebook(read_lab_in(course_path, summary.lab))
     content = json.loads(Path(notebook_path).read_bytes())
     return render_student_page(summary, released_notebook, content, without_markup)
 

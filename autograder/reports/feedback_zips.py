@@ -203,7 +203,7 @@ def _make_notebooks_with_feedback(
 
 
 def render_feedback_notebook(
-    course: str, summary: FeedbackSummary, notebook_path: str, without_answers: bool
+    course_path: str, summary: FeedbackSummary, notebook_path: str, without_answers: bool
 ) -> str:
     """Return the feedback on one submission as a notebook in JSON; called in a worker process.
 
@@ -211,13 +211,13 @@ def render_feedback_notebook(
 
     Parameters
     ----------
-    course, notebook_path : str
+    course_path, notebook_path : str
         Paths of the course's folder and of the graded notebook.
     without_answers : bool
         Leave out the answers.
     """
     notebook = {"cells": []} if without_answers else json.loads(Path(notebook_path).read_bytes())
-    return make_canvas_feedback_notebook(summary, read_lab_in(course, summary.lab), notebook)
+    return make_canvas_feedback_notebook(summary, read_lab_in(course_path, summary.lab), notebook)
 
 
 def _page_file_name(student: str, lab: str) -> str:

@@ -327,16 +327,18 @@ def _answers_with_texts(question: QuestionAnswers, workers: int) -> Iterator[Stu
             yield replace(answer, source=message, html=Markup("<p>{}</p>").format(message))
 
 
-def read_answer_as_json(course: str, lab: str, name: str, notebook_path: str, without_markup: bool) -> str:
+def read_answer_as_json(
+    course_path: str, lab: str, name: str, notebook_path: str, without_markup: bool
+) -> str:
     """Return source and HTML of one student's answer as JSON; called in a worker process.
 
     Parameters
     ----------
-    course, notebook_path : str
+    course_path, notebook_path : str
         Paths of the course's folder and of the graded notebook.
     """
     answer_id = name
-    if name in read_lab_in(course, lab).exercises:
+    if name in read_lab_in(course_path, lab).exercises:
         answer_id = make_grade_id(name)
     cells = json.loads(Path(notebook_path).read_bytes())["cells"]
     cell = next(cell for cell in cells if get_grade_id(cell) == answer_id)

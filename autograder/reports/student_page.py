@@ -225,7 +225,7 @@ def _render_outputs(outputs: Sequence[dict]) -> tuple[Markup, ...]:
 
 def split_code(
     released_lines: Sequence[str],
-    line: SummaryLine,
+    summary_line: SummaryLine,
     source: str,
 ) -> Iterator[tuple[str, str]]:
     """Split an answer's code into lines that the lab had given and lines that the student wrote.
@@ -240,7 +240,7 @@ def split_code(
     """
     lines = source.split("\n")
     head = tail = 0
-    if line.sign == "✓":
+    if summary_line.sign == "✓":
         head = _count_equal_leading_lines(lines, released_lines)
         tail = _count_equal_leading_lines(lines[:head:-1], released_lines[:head:-1])
     if head < MIN_FOLDED_LINES:
