@@ -55,398 +55,166 @@ def square(rng):
     return inputs(*(rng.normal(size=(L, L)) for _ in range(4)))
 
 
-def _steps(queries, keys, values, upstream, forward=None, axis=-1):
-    """The weights, and the gradients for them and for the scores."""
-    root = np.sqrt(keys.shape[-1]) if forward is None else forward
-    weights = shares(queries @ keys.T / root, axis)
-    d_weights = upstream @ values.T
-    return weights, d_weights, rows_back(weights, d_weights)
-
-
-# Mistakes with the scale.
-
-
-@attention_backward.misconception(
-    means="The forward pass divides the scores by √d_k; your backward pass does not divide their gradients.",
-    nudge="If s = x / c, what is the derivative of s with respect to x?",
-)
-def scale_forgotten_on_the_way_back(queries, keys, values, upstream):
-    weights, _, d = _steps(queries, keys, values, upstream)
-    return d @ keys, d.T @ queries, weights.T @ upstream
-
-
-@attention_backward.misconception(
-    means="The gradient of the queries is divided by √d_k, that of the keys is not.",
-    nudge="Both queries and keys reach the output through the same scaled scores.",
-)
-def scale_for_the_queries_only(queries, keys, values, upstream):
-    weights, _, d = _steps(queries, keys, values, upstream)
-    return d @ keys / np.sqrt(keys.shape[1]), d.T @ queries, weights.T @ upstream
-
-
-@attention_backward.misconception(
-    means="The scale √d_k is missing altogether, in the weights too.",
-    nudge="Which attention is this the gradient of? Look at its formula in section 6.",
-)
-def no_scale(queries, keys, values, upstream):
-    weights, _, d = _steps(queries, keys, values, upstream, forward=1.0)
-    return d @ keys, d.T @ queries, weights.T @ upstream
-
-
-@attention_backward.misconception(
-    means="You divided by √d_k in the backward pass, but computed the weights without it.",
-    nudge="Which weights did the forward pass use? The backward pass needs the same ones.",
-)
-def scale_only_on_the_way_back(queries, keys, values, upstream):
-    weights, _, d = _steps(queries, keys, values, upstream, forward=1.0)
-    d = d / np.sqrt(keys.shape[1])
-    return d @ keys, d.T @ queries, weights.T @ upstream
-
-
-@attention_backward.misconception(
-    means="You divided by d_k; its square root is expected.",
-    nudge="What is the denominator in the formula of attention?",
-)
-def divided_by_d_k(queries, keys, values, upstream):
-    weights, _, d = _steps(queries, keys, values, upstream, forward=keys.shape[1])
-    d = d / keys.shape[1]
-    return d @ keys, d.T @ queries, weights.T @ upstream
-
-
-@attention_backward.misconception(
-    means="You divided by the square root of the number of keys; the scale is √d_k, the size of one key.",
-    nudge="Which axis of `keys` holds the numbers of one key?",
-)
-def root_of_the_number_of_keys(queries, keys, values, upstream):
-    root = np.sqrt(len(keys))
-    weights, _, d = _steps(queries, keys, values, upstream, forward=root)
-    return d @ keys / root, d.T @ queries / root, weights.T @ upstream
-
-
-@attention_backward.misconception(
-    means="In the backward pass you divided by √d_v, the root of a value's size; the scores were divided by √d_k.",
-    nudge="The scores are products of queries and keys. Whose size is under the root?",
-)
-def root_of_the_values_size_on_the_way_back(queries, keys, values, upstream):
-    weights, _, d = _steps(queries, keys, values, upstream)
-    d = d / np.sqrt(values.shape[1])
-    return d @ keys, d.T @ queries, weights.T @ upstream
-
-
-@attention_backward.misconception(
-    means="You divided by √d_v, the root of a value's size, in both passes; √d_k is expected.",
-    nudge="The scores are products of queries and keys. Whose size is under the root?",
-)
-def root_of_the_values_size(queries, keys, values, upstream):
-    root = np.sqrt(values.shape[1])
-    weights, _, d = _steps(queries, keys, values, upstream, forward=root)
-    return d @ keys / root, d.T @ queries / root, weights.T @ upstream
-
-
-@attention_backward.misconception(
-    means="In the backward pass you multiplied by √d_k instead of dividing by it.",
-    nudge="If s = x / c, what is the derivative of s with respect to x?",
-)
-def multiplied_by_the_scale(queries, keys, values, upstream):
-    weights, _, d = _steps(queries, keys, values, upstream)
-    d = d * np.sqrt(keys.shape[1])
-    return d @ keys, d.T @ queries, weights.T @ upstream
-
-
-# Mistakes with the softmax.
-
-
-@attention_backward.misconception(
-    means="The backward pass through softmax is missing: you used the gradient of the weights for the scores.",
-    nudge="What is between the scores and the weights, and which function of yours is its backward pass?",
-)
-def softmax_left_out(queries, keys, values, upstream):
-    weights, d, _ = _steps(queries, keys, values, upstream)
-    d = d / np.sqrt(keys.shape[1])
-    return d @ keys, d.T @ queries, weights.T @ upstream
-
-
-@attention_backward.misconception(
-    means="In the backward pass through softmax you used only each weight's own score, w(1 - w).",
-    nudge="You have already written the backward pass through softmax. Do you use it here?",
-)
-def own_score_only(queries, keys, values, upstream):
-    weights, d_weights, _ = _steps(queries, keys, values, upstream)
-    d = weights * (1 - weights) * d_weights / np.sqrt(keys.shape[1])
-    return d @ keys, d.T @ queries, weights.T @ upstream
-
-
-@attention_backward.misconception(
-    means="In the backward pass through softmax you subtract nothing: weights times gradient is only the first term.",
-    nudge="You have already written the backward pass through softmax. Do you use it here?",
-)
-def nothing_subtracted(queries, keys, values, upstream):
-    weights, d_weights, _ = _steps(queries, keys, values, upstream)
-    d = weights * d_weights / np.sqrt(keys.shape[1])
-    return d @ keys, d.T @ queries, weights.T @ upstream
-
-
-@attention_backward.misconception(
-    means="Your softmax runs over the queries (axis 0). The weights of each query must sum to 1 over the *keys*.",
-    nudge="Along which axis of the (L_q, L_k) weights should they add up to 1?",
-)
-def softmax_over_the_queries(queries, keys, values, upstream):
-    weights, d_weights, _ = _steps(queries, keys, values, upstream, axis=0)
-    d = rows_back(weights.T, d_weights.T).T / np.sqrt(keys.shape[1])
-    return d @ keys, d.T @ queries, weights.T @ upstream
-
-
-@attention_backward.misconception(
-    means="In the backward pass through softmax your sum runs over the queries (axis 0) instead of the keys.",
-    nudge="Along which axis of the (L_q, L_k) weights do they add up to 1?",
-)
-def way_back_over_the_queries(queries, keys, values, upstream):
-    weights, d_weights, _ = _steps(queries, keys, values, upstream)
-    d = rows_back(weights.T, d_weights.T).T / np.sqrt(keys.shape[1])
-    return d @ keys, d.T @ queries, weights.T @ upstream
-
-
-@attention_backward.misconception(
-    means="You passed the scores to `softmax_backward`; it expects the weights.",
-    nudge="What does `softmax_backward` expect as its first argument?",
-)
-def scores_for_weights(queries, keys, values, upstream):
+@attention_backward.slips("""
+    scale_forgotten_on_the_way_back: The forward pass divides the scores by √d_k; your backward pass does
+        not divide their gradients.
+        Hint: If s = x / c, what is the derivative of s with respect to x?
+    scale_for_the_queries_only: The gradient of the queries is divided by √d_k, that of the keys is not.
+        Hint: Both queries and keys reach the output through the same scaled scores.
+    no_scale: The scale √d_k is missing altogether, in the weights too.
+        Hint: Which attention is this the gradient of? Look at its formula in section 6.
+    scale_only_on_the_way_back: You divided by √d_k in the backward pass, but computed the weights without it.
+        Hint: Which weights did the forward pass use? The backward pass needs the same ones.
+    divided_by_d_k: You divided by d_k; its square root is expected.
+        Hint: What is the denominator in the formula of attention?
+    root_of_the_number_of_keys: You divided by the square root of the number of keys; the scale is √d_k,
+        the size of one key.
+        Hint: Which axis of `keys` holds the numbers of one key?
+    root_of_the_values_size_on_the_way_back: In the backward pass you divided by √d_v, the root of a
+        value's size; the scores were divided by √d_k.
+        Hint: The scores are products of queries and keys. Whose size is under the root?
+    root_of_the_values_size: You divided by √d_v, the root of a value's size, in both passes; √d_k is
+        expected.
+        Hint: The scores are products of queries and keys. Whose size is under the root?
+    multiplied_by_the_scale: In the backward pass you multiplied by √d_k instead of dividing by it.
+        Hint: If s = x / c, what is the derivative of s with respect to x?
+    softmax_left_out: The backward pass through softmax is missing: you used the gradient of the weights
+        for the scores.
+        Hint: What is between the scores and the weights, and which function of yours is its backward pass?
+    own_score_only: In the backward pass through softmax you used only each weight's own score, w(1 - w).
+        Hint: You have already written the backward pass through softmax. Do you use it here?
+    nothing_subtracted: In the backward pass through softmax you subtract nothing: weights times gradient
+        is only the first term.
+        Hint: You have already written the backward pass through softmax. Do you use it here?
+    softmax_over_the_queries: Your softmax runs over the queries (axis 0). The weights of each query must
+        sum to 1 over the *keys*.
+        Hint: Along which axis of the (L_q, L_k) weights should they add up to 1?
+    way_back_over_the_queries: In the backward pass through softmax your sum runs over the queries (axis
+        0) instead of the keys.
+        Hint: Along which axis of the (L_q, L_k) weights do they add up to 1?
+    scores_for_weights: You passed the scores to `softmax_backward`; it expects the weights.
+        Hint: What does `softmax_backward` expect as its first argument?
+    arguments_of_softmax_backward_exchanged: You passed the two arguments of `softmax_backward` in the
+        wrong order.
+        Hint: Which comes first in `softmax_backward`: the weights, or the gradient for them?
+    maximum_of_the_whole_array: You subtracted the maximum of all scores: a query whose scores are far
+        below it has weights 0 / 0.
+        Hint: Each query has its own softmax. Which maximum should you subtract from its scores?
+    no_maximum_subtracted: You took exponentials of the scores as they are; scores in the thousands
+        overflow to inf, and then nan.
+        Hint: Which function, given above, makes the weights safely?
+    scores_for_the_values: The values' gradient uses the scores; the output is made of *weights* times values.
+        Hint: output = W V. What is V multiplied by, before or after softmax?
+    queries_and_keys_exchanged: The gradients of queries and keys are exchanged.
+        Hint: In which order does the docstring name the three, and which shape has each?
+    values_first: The three gradients come in the order in which they are computed; queries, keys, values
+        is the order asked for.
+        Hint: In which order does the docstring name the three?
+    own_factor: The scores' gradient is multiplied by the queries for the queries and by the keys for the
+        keys: each needs the *other* factor of the product.
+        Hint: For a product a·b: what is its derivative with respect to a?
+    keys_not_transposed: The scores' gradient must be transposed for the keys: it has a row for each query.
+        Hint: The gradient of the keys has shape (L_k, d_k). Which two shapes multiply to that?
+    weights_not_transposed: The weights must be transposed for the values' gradient: a value gathers from
+        all the queries.
+        Hint: The gradient of the values has shape (L_k, d_v). Which two shapes multiply to that?
+    keys_for_values: The weights' gradient was made with the keys; the output mixes the *values*.
+        Hint: output = W V. By what is the output's gradient multiplied to reach W?
+    weights_held_fixed: Queries and keys get no gradient: you treated the weights as fixed numbers.
+        Hint: If a query moves a little, do the weights stay the same?
+    upstream_taken_as_ones: You left `upstream` out: these are the gradients of the sum of all outputs.
+        Hint: The chain rule multiplies by what comes from behind. Where does `upstream` appear in your code?
+    signs_reversed: All three signs are reversed: this points downhill, and the optimiser turns it round
+        once more.
+        Hint: Compare one entry with the finite difference: which sign does that have?
+    upstream_for_the_values: You used the output's gradient unchanged for the values; each value gets its
+        weighted share of every query's.
+        Hint: How much of value j is in output i? By that its gradient goes back.
+    divided_by_d_k_on_the_way_back: In the backward pass you divided by d_k instead of by its square root.
+        Hint: By what does the forward pass divide the scores?
+    root_of_the_number_of_keys + queries_and_keys_exchanged
+    root_of_the_number_of_keys_on_the_way_back: In the backward pass you divided by the root of the
+        number of keys; the scores were divided by √d_k.
+        Hint: Which axis of `keys` holds the numbers of one key?
+    root_of_the_number_of_keys_on_the_way_back + queries_and_keys_exchanged
+    scale_forgotten_on_the_way_back + queries_and_keys_exchanged
+    scale_forgotten_on_the_way_back + own_score_only
+    scale_forgotten_on_the_way_back + softmax_left_out
+    scale_forgotten_on_the_way_back + nothing_subtracted
+    scale_forgotten_on_the_way_back + keys_not_transposed
+    no_scale + softmax_left_out
+    scores_gradient_for_the_values: The gradient of the values is made with that of the scores; it is
+        made with the weights.
+        Hint: out = weights @ values. What are the values multiplied by in the forward pass?
+""")
+def attention_backward_with_slips(slip, queries, keys, values, upstream):
     root = np.sqrt(keys.shape[1])
-    scores = queries @ keys.T / root
-    d = rows_back(scores, upstream @ values.T) / root
-    return d @ keys, d.T @ queries, shares(scores).T @ upstream
+    scale = slip.choose(
+        root,
+        no_scale=1.0,
+        divided_by_d_k=keys.shape[1],
+        root_of_the_number_of_keys=np.sqrt(len(keys)),
+        root_of_the_values_size=np.sqrt(values.shape[1]),
+    )
+    scale_back = slip.choose(
+        scale,
+        scale_forgotten_on_the_way_back=1.0,
+        root_of_the_values_size_on_the_way_back=np.sqrt(values.shape[1]),
+        multiplied_by_the_scale=1 / root,
+        divided_by_d_k_on_the_way_back=keys.shape[1],
+        root_of_the_number_of_keys_on_the_way_back=np.sqrt(len(keys)),
+    )
+    scale = slip.choose(scale, scale_only_on_the_way_back=1.0)
+    if slip.upstream_taken_as_ones:
+        upstream = np.ones_like(upstream)
 
+    axis = slip.choose(-1, softmax_over_the_queries=0)
+    scores = queries @ keys.T / scale
+    maximum = slip.choose(
+        scores.max(axis, keepdims=True), maximum_of_the_whole_array=scores.max(), no_maximum_subtracted=0
+    )
+    exponentials = np.exp(scores - maximum)
+    weights = exponentials / exponentials.sum(axis, keepdims=True)
 
-@attention_backward.misconception(
-    means="You passed the two arguments of `softmax_backward` in the wrong order.",
-    nudge="Which comes first in `softmax_backward`: the weights, or the gradient for them?",
-)
-def arguments_of_softmax_backward_exchanged(queries, keys, values, upstream):
-    weights, d_weights, _ = _steps(queries, keys, values, upstream)
-    d = rows_back(d_weights, weights) / np.sqrt(keys.shape[1])
-    return d @ keys, d.T @ queries, weights.T @ upstream
+    d_weights = upstream @ slip.choose(values, keys_for_values=keys).T
+    axis = slip.choose(axis, way_back_over_the_queries=0)
+    w, g = slip.choose(
+        (weights, d_weights),
+        scores_for_weights=(scores, d_weights),
+        arguments_of_softmax_backward_exchanged=(d_weights, weights),
+    )
+    d_scores = slip.choose(
+        w * (g - (w * g).sum(axis, keepdims=True)),
+        softmax_left_out=d_weights,
+        own_score_only=weights * (1 - weights) * d_weights,
+        nothing_subtracted=weights * d_weights,
+    )
 
+    left = slip.choose(
+        weights.T,
+        scores_for_the_values=scores.T,
+        weights_not_transposed=weights,
+        scores_gradient_for_the_values=d_scores.T,
+    )
+    d_values = upstream
+    if not slip.upstream_for_the_values:
+        d_values = left @ upstream
+    if slip.weights_held_fixed:
+        d_scores = np.zeros_like(d_scores)
+    d_products = d_scores / scale_back
+    if slip.own_factor:
+        queries, keys = keys, queries
+    d_queries = d_products @ keys
+    for_keys = slip.choose(d_products, scale_for_the_queries_only=d_scores)
+    d_keys = slip.choose(for_keys.T, keys_not_transposed=for_keys) @ queries
 
-@attention_backward.misconception(
-    means="You subtracted the maximum of all scores: a query whose scores are far below it has weights 0 / 0.",
-    nudge="Each query has its own softmax. Which maximum should you subtract from its scores?",
-)
-def maximum_of_the_whole_array(queries, keys, values, upstream):
-    with np.errstate(all="ignore"):
-        scores = queries @ keys.T / np.sqrt(keys.shape[1])
-        e = np.exp(scores - scores.max())
-        weights = e / e.sum(axis=1, keepdims=True)
-        d = rows_back(weights, upstream @ values.T) / np.sqrt(keys.shape[1])
-        return d @ keys, d.T @ queries, weights.T @ upstream
-
-
-@attention_backward.misconception(
-    means="You took exponentials of the scores as they are; scores in the thousands overflow to inf, and then nan.",
-    nudge="Which function, given above, makes the weights safely?",
-)
-def no_maximum_subtracted(queries, keys, values, upstream):
-    with np.errstate(all="ignore"):
-        e = np.exp(queries @ keys.T / np.sqrt(keys.shape[1]))
-        weights = e / e.sum(axis=1, keepdims=True)
-        d = rows_back(weights, upstream @ values.T) / np.sqrt(keys.shape[1])
-        return d @ keys, d.T @ queries, weights.T @ upstream
-
-
-# Mistakes in who gets what.
-
-
-@attention_backward.misconception(
-    means="The values' gradient uses the scores; the output is made of *weights* times values.",
-    nudge="output = W V. What is V multiplied by, before or after softmax?",
-)
-def scores_for_the_values(queries, keys, values, upstream):
-    root = np.sqrt(keys.shape[1])
-    _, _, d = _steps(queries, keys, values, upstream)
-    d = d / root
-    return d @ keys, d.T @ queries, (queries @ keys.T / root).T @ upstream
-
-
-@attention_backward.misconception(
-    means="The gradients of queries and keys are exchanged.",
-    nudge="In which order does the docstring name the three, and which shape has each?",
-)
-def queries_and_keys_exchanged(queries, keys, values, upstream):
-    weights, _, d = _steps(queries, keys, values, upstream)
-    d = d / np.sqrt(keys.shape[1])
-    return d.T @ queries, d @ keys, weights.T @ upstream
-
-
-@attention_backward.misconception(
-    means="The three gradients come in the order in which they are computed; "
-    "queries, keys, values is the order asked for.",
-    nudge="In which order does the docstring name the three?",
-)
-def values_first(queries, keys, values, upstream):
-    weights, _, d = _steps(queries, keys, values, upstream)
-    d = d / np.sqrt(keys.shape[1])
-    return weights.T @ upstream, d.T @ queries, d @ keys
-
-
-@attention_backward.misconception(
-    means="The scores' gradient is multiplied by the queries for the queries and by the keys for the keys: "
-    "each needs the *other* factor of the product.",
-    nudge="For a product a·b: what is its derivative with respect to a?",
-)
-def own_factor(queries, keys, values, upstream):
-    weights, _, d = _steps(queries, keys, values, upstream)
-    d = d / np.sqrt(keys.shape[1])
-    return d @ queries, d.T @ keys, weights.T @ upstream
-
-
-@attention_backward.misconception(
-    means="The scores' gradient must be transposed for the keys: it has a row for each query.",
-    nudge="The gradient of the keys has shape (L_k, d_k). Which two shapes multiply to that?",
-)
-def keys_not_transposed(queries, keys, values, upstream):
-    weights, _, d = _steps(queries, keys, values, upstream)
-    d = d / np.sqrt(keys.shape[1])
-    return d @ keys, d @ queries, weights.T @ upstream
-
-
-@attention_backward.misconception(
-    means="The weights must be transposed for the values' gradient: a value gathers from all the queries.",
-    nudge="The gradient of the values has shape (L_k, d_v). Which two shapes multiply to that?",
-)
-def weights_not_transposed(queries, keys, values, upstream):
-    weights, _, d = _steps(queries, keys, values, upstream)
-    d = d / np.sqrt(keys.shape[1])
-    return d @ keys, d.T @ queries, weights @ upstream
-
-
-@attention_backward.misconception(
-    means="The weights' gradient was made with the keys; the output mixes the *values*.",
-    nudge="output = W V. By what is the output's gradient multiplied to reach W?",
-)
-def keys_for_values(queries, keys, values, upstream):
-    weights = shares(queries @ keys.T / np.sqrt(keys.shape[1]))
-    d = rows_back(weights, upstream @ keys.T) / np.sqrt(keys.shape[1])
-    return d @ keys, d.T @ queries, weights.T @ upstream
-
-
-@attention_backward.misconception(
-    means="Queries and keys get no gradient: you treated the weights as fixed numbers.",
-    nudge="If a query moves a little, do the weights stay the same?",
-)
-def weights_held_fixed(queries, keys, values, upstream):
-    weights, _, _ = _steps(queries, keys, values, upstream)
-    return np.zeros_like(queries), np.zeros_like(keys), weights.T @ upstream
-
-
-@attention_backward.misconception(
-    means="You left `upstream` out: these are the gradients of the sum of all outputs.",
-    nudge="The chain rule multiplies by what comes from behind. Where does `upstream` appear in your code?",
-)
-def upstream_taken_as_ones(queries, keys, values, upstream):
-    weights, _, d = _steps(queries, keys, values, np.ones_like(upstream))
-    d = d / np.sqrt(keys.shape[1])
-    return d @ keys, d.T @ queries, weights.T @ np.ones_like(upstream)
-
-
-@attention_backward.misconception(
-    means="All three signs are reversed: this points downhill, and the optimiser turns it round once more.",
-    nudge="Compare one entry with the finite difference: which sign does that have?",
-)
-def signs_reversed(queries, keys, values, upstream):
-    weights, _, d = _steps(queries, keys, values, upstream)
-    d = d / np.sqrt(keys.shape[1])
-    return -d @ keys, -d.T @ queries, -weights.T @ upstream
-
-
-@attention_backward.misconception(
-    means="You used the output's gradient unchanged for the values; each value gets its weighted share of every query's.",
-    nudge="How much of value j is in output i? By that its gradient goes back.",
-)
-def upstream_for_the_values(queries, keys, values, upstream):
-    _, _, d = _steps(queries, keys, values, upstream)
-    d = d / np.sqrt(keys.shape[1])
-    return d @ keys, d.T @ queries, upstream
-
-
-@attention_backward.misconception(
-    means="In the backward pass you divided by d_k instead of by its square root.",
-    nudge="By what does the forward pass divide the scores?",
-)
-def divided_by_d_k_on_the_way_back(queries, keys, values, upstream):
-    weights, _, d = _steps(queries, keys, values, upstream)
-    d = d / keys.shape[1]
-    return d @ keys, d.T @ queries, weights.T @ upstream
-
-
-@attention_backward.combined_misconception(root_of_the_number_of_keys, queries_and_keys_exchanged)
-def exchanged_with_the_root_of_the_keys(queries, keys, values, upstream):
-    d_queries, d_keys, d_values = root_of_the_number_of_keys(queries, keys, values, upstream)
-    return d_keys, d_queries, d_values
-
-
-@attention_backward.misconception(
-    means="In the backward pass you divided by the root of the number of keys; the scores were divided by √d_k.",
-    nudge="Which axis of `keys` holds the numbers of one key?",
-)
-def root_of_the_number_of_keys_on_the_way_back(queries, keys, values, upstream):
-    weights, _, d = _steps(queries, keys, values, upstream)
-    d = d / np.sqrt(len(keys))
-    return d @ keys, d.T @ queries, weights.T @ upstream
-
-
-@attention_backward.combined_misconception(
-    root_of_the_number_of_keys_on_the_way_back, queries_and_keys_exchanged
-)
-def exchanged_with_the_root_of_the_keys_on_the_way_back(queries, keys, values, upstream):
-    d_queries, d_keys, d_values = root_of_the_number_of_keys_on_the_way_back(queries, keys, values, upstream)
-    return d_keys, d_queries, d_values
-
-
-@attention_backward.combined_misconception(scale_forgotten_on_the_way_back, queries_and_keys_exchanged)
-def exchanged_and_unscaled(queries, keys, values, upstream):
-    d_queries, d_keys, d_values = scale_forgotten_on_the_way_back(queries, keys, values, upstream)
-    return d_keys, d_queries, d_values
-
-
-@attention_backward.combined_misconception(scale_forgotten_on_the_way_back, own_score_only)
-def own_score_only_unscaled(queries, keys, values, upstream):
-    weights, d_weights, _ = _steps(queries, keys, values, upstream)
-    d = weights * (1 - weights) * d_weights
-    return d @ keys, d.T @ queries, weights.T @ upstream
-
-
-@attention_backward.combined_misconception(scale_forgotten_on_the_way_back, softmax_left_out)
-def softmax_left_out_unscaled(queries, keys, values, upstream):
-    weights, d, _ = _steps(queries, keys, values, upstream)
-    return d @ keys, d.T @ queries, weights.T @ upstream
-
-
-@attention_backward.combined_misconception(scale_forgotten_on_the_way_back, nothing_subtracted)
-def nothing_subtracted_unscaled(queries, keys, values, upstream):
-    weights, d_weights, _ = _steps(queries, keys, values, upstream)
-    d = weights * d_weights
-    return d @ keys, d.T @ queries, weights.T @ upstream
-
-
-@attention_backward.combined_misconception(scale_forgotten_on_the_way_back, keys_not_transposed)
-def keys_not_transposed_unscaled(queries, keys, values, upstream):
-    weights, _, d = _steps(queries, keys, values, upstream)
-    return d @ keys, d @ queries, weights.T @ upstream
-
-
-@attention_backward.combined_misconception(no_scale, softmax_left_out)
-def softmax_left_out_no_scale(queries, keys, values, upstream):
-    weights, d, _ = _steps(queries, keys, values, upstream, forward=1.0)
-    return d @ keys, d.T @ queries, weights.T @ upstream
-
-
-@attention_backward.misconception(
-    means="The gradient of the values is made with that of the scores; it is made with the weights.",
-    nudge="out = weights @ values. What are the values multiplied by in the forward pass?",
-)
-def scores_gradient_for_the_values(queries, keys, values, upstream):
-    _, _, d_scores = _steps(queries, keys, values, upstream)
-    right = attention_backward.reference(queries, keys, values, upstream)
-    return right[0], right[1], d_scores.T @ upstream
+    if slip.queries_and_keys_exchanged:
+        return d_keys, d_queries, d_values
+    if slip.values_first:
+        return d_values, d_keys, d_queries
+    if slip.signs_reversed:
+        return -d_queries, -d_keys, -d_values
+    return d_queries, d_keys, d_values
 
 
 # Other right answers, which must pass.
@@ -454,7 +222,8 @@ def scores_gradient_for_the_values(queries, keys, values, upstream):
 
 @attention_backward.variant
 def with_einsum(queries, keys, values, upstream):
-    weights, d_weights, _ = _steps(queries, keys, values, upstream)
+    weights = shares(queries @ keys.T / np.sqrt(keys.shape[1]))
+    d_weights = upstream @ values.T
     scale = keys.shape[1] ** -0.5
     d = weights * (d_weights - np.einsum("ij,ij->i", weights, d_weights)[:, None])
     return (
