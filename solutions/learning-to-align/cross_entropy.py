@@ -52,220 +52,156 @@ def sure_and_wrong(rng):
     return inputs(logits, targets)
 
 
-# Mistakes in the average.
+@cross_entropy.slips("""
+    not_averaged: You added the rows' losses up and did not divide by their number.
+        Hint: Should the loss of a thousand words be a thousand times that of one word?
+    averaged_over_the_classes_too: You divided by the number of all logits: there is one loss for each
+        row, not for each class.
+        Hint: How many numbers does your mean run over, and how many targets are there?
+    divided_by_the_classes: You divided by the number of classes instead of the number of rows.
+        Hint: Which axis of the logits counts the words to guess?
+    one_loss_a_row: You return a loss for each row; their mean is asked for, one number.
+        Hint: What does the docstring say comes back?
+    log_of_the_mean: You took the logarithm of the average probability; the average of the logarithms is
+        expected.
+        Hint: Which comes first: is a word's loss a logarithm already, or only the mean's?
+    no_minus_sign: The minus sign is missing: logarithms of probabilities are negative, a loss is not.
+        Hint: What sign does the logarithm of a number between 0 and 1 have?
+    no_logarithm: You averaged the targets' probabilities (with a minus sign) and took no logarithm.
+        Hint: What must happen to the probability so that 0.5 costs 0.69 and 1 costs nothing?
+    one_minus_the_probability: You took 1 minus the probability of the target; that is no logarithm, and
+        never above 1.
+        Hint: What should a target of probability 0.001 cost, compared with one of 0.01?
+    in_bits: Your loss is in bits (logarithm to the base 2); nats are asked for.
+        Hint: Which of NumPy's logarithms has the base e?
+    base_ten: Your logarithm has the base 10; nats (base e) are asked for.
+        Hint: Which of NumPy's logarithms has the base e?
+    logits_as_probabilities: You took the logits for probabilities; they can be negative, and no
+        logarithm can follow.
+        Hint: Which function turns a row of logits into probabilities first?
+    only_the_targets_logit: You returned the target's logit with a minus sign; the other classes' logits
+        count for nothing.
+        Hint: Does the loss change when a wrong class becomes more probable? It should.
+    softmax_twice: You took softmax twice; the second time flattens the probabilities, and the loss with them.
+        Hint: What does your second softmax get: logits, or probabilities already?
+    softmax_down_the_columns: Your softmax runs down the columns: the words compete with one another
+        instead of the classes.
+        Hint: For which axis should the probabilities of one word add up to 1?
+    likeliest_class: You took the logarithm of the largest probability; the probability of the target is
+        expected.
+        Hint: Where does your code use the targets?
+    every_target_in_every_row: `[:, targets]` takes every target's column in every row, so each row is
+        judged by all the targets.
+        Hint: Print the shape of what you indexed. Which row numbers go with which targets?
+    classes_counted_from_one: You took class `target - 1`: the classes are counted from 0 here.
+        Hint: Which column belongs to target 0?
+    yes_or_no_for_each_class: You added a loss for each class that is *not* the target, as for many
+        yes-or-no questions.
+        Hint: Only one class is right in a row. Which single probability does the loss look at?
+    squared_error: This is the mean squared distance to the one-hot target, not the cross-entropy.
+        Hint: Which function of the target's probability grows without bound as it nears 0?
+    maximum_not_added_back: You subtracted the maximum inside the logarithm of the sum and never added it
+        back.
+        Hint: If the maximum leaves the sum, where must it come back, or be subtracted as well?
+    no_maximum_subtracted: You took exponentials of the logits as they are: those near 1000 overflow,
+        those near -1000 vanish.
+        Hint: What may be subtracted from each row of logits without changing its softmax?
+    maximum_of_the_whole_array: You subtracted the maximum of the whole array: a row far below it has
+        only zeros left.
+        Hint: Each row has its own softmax. Which maximum should you subtract from it?
+    maximum_of_the_whole_array_in_the_sum: You subtracted the maximum of the whole array: of a row far
+        below it every exponential becomes 0, and the logarithm of their sum minus infinity.
+        Hint: Each row has its own softmax. Which maximum should you subtract from it?
+    logarithm_of_a_rounded_zero: A probability that is too small for the computer became 0, and its
+        logarithm minus infinity.
+        Hint: The logarithm of a quotient is a difference. Can you take it before the exponential is
+        rounded to 0?
+    hard_coded: You return the loss of the notebook's example for every input.
+        Hint: Where does your code use `logits`?
+    modifies_argument
+    squared_differences: You averaged squared differences between probabilities and targets; that is
+        another loss (Brier's).
+        Hint: Which function of the target's probability does the formula take?
+    maximum_added_back_to_one_term: The row's maximum counts twice: it was added back to the logarithm of
+        the sum, but the target's logit is taken from the row that had lost it.
+        Hint: If the maximum leaves both terms of the difference, must it come back at all?
+    not_averaged + in_bits
+    not_averaged + no_maximum_subtracted
+    not_averaged + logarithm_of_a_rounded_zero
+    not_averaged + softmax_down_the_columns
+    not_averaged + softmax_twice
+    one_loss_a_row + no_maximum_subtracted
+    one_loss_a_row + in_bits
+    each_class_by_itself: You treated each class separately (a sigmoid for each); here exactly one of
+        several classes is right.
+        Hint: Which function makes the probabilities of a row add up to 1?
+""")
+def cross_entropy_with_slips(slip, logits, targets):
+    if slip.hard_coded:
+        return 0.75310912
+    if slip.modifies_argument:
+        logits -= logits.max(axis=1, keepdims=True)
+    if slip.softmax_twice:
+        logits = shares(logits)
 
+    axis = slip.choose(1, softmax_down_the_columns=0)
+    maximum = slip.choose(
+        logits.max(axis, keepdims=True),
+        no_maximum_subtracted=0,
+        maximum_of_the_whole_array=logits.max(),
+        maximum_of_the_whole_array_in_the_sum=logits.max(),
+    )
+    lowered = logits - maximum
+    e = np.exp(lowered)
+    sums = e.sum(axis, keepdims=True)
+    p = e / sums
+    log_p = lowered - np.log(sums)
+    if slip.maximum_not_added_back:
+        log_p = logits - np.log(sums)
+    if slip.maximum_added_back_to_one_term:
+        log_p = log_p - maximum
+    is_rounded = slip.no_maximum_subtracted or slip.maximum_of_the_whole_array
+    if is_rounded or slip.logarithm_of_a_rounded_zero:
+        log_p = np.log(p)
+    log_p = slip.choose(log_p, no_logarithm=p, one_minus_the_probability=p, only_the_targets_logit=logits)
+    if slip.logits_as_probabilities:
+        log_p = np.log(logits)
 
-@cross_entropy.misconception(
-    means="You added the rows' losses up and did not divide by their number.",
-    nudge="Should the loss of a thousand words be a thousand times that of one word?",
-)
-def not_averaged(logits, targets):
-    return float(-log_shares(logits)[np.arange(len(targets)), targets].sum())
+    rows = np.arange(len(targets))
+    picked = log_p[rows, slip.choose(targets, classes_counted_from_one=targets - 1)]
+    if slip.likeliest_class:
+        picked = log_p.max(axis=1)
+    if slip.every_target_in_every_row:
+        picked = log_p[:, targets]
+    losses = -picked / slip.choose(1, in_bits=np.log(2), base_ten=np.log(10))
 
+    y = one_hot(logits, targets)
+    if slip.yes_or_no_for_each_class:
+        losses = -(y * np.log(p) + (1 - y) * np.log(1 - p)).sum(axis=1)
+    if slip.each_class_by_itself:
+        losses = np.logaddexp(0, (1 - 2 * y) * logits)
+    if slip.squared_error:
+        losses = ((p - y) ** 2).sum(axis=1)
+    if slip.squared_differences:
+        losses = (p - y) ** 2
 
-@cross_entropy.misconception(
-    means="You divided by the number of all logits: there is one loss for each row, not for each class.",
-    nudge="How many numbers does your mean run over, and how many targets are there?",
-)
-def averaged_over_the_classes_too(logits, targets):
-    return float(-np.mean(one_hot(logits, targets) * log_shares(logits)))
-
-
-@cross_entropy.misconception(
-    means="You divided by the number of classes instead of the number of rows.",
-    nudge="Which axis of the logits counts the words to guess?",
-)
-def divided_by_the_classes(logits, targets):
-    return float(-log_shares(logits)[np.arange(len(targets)), targets].sum() / logits.shape[1])
-
-
-@cross_entropy.misconception(
-    means="You return a loss for each row; their mean is asked for, one number.",
-    nudge="What does the docstring say comes back?",
-)
-def one_loss_a_row(logits, targets):
-    return -log_shares(logits)[np.arange(len(targets)), targets]
-
-
-@cross_entropy.misconception(
-    means="You took the logarithm of the average probability; the average of the logarithms is expected.",
-    nudge="Which comes first: is a word's loss a logarithm already, or only the mean's?",
-)
-def log_of_the_mean(logits, targets):
-    with np.errstate(divide="ignore"):
-        return float(-np.log(shares(logits)[np.arange(len(targets)), targets].mean()))
-
-
-# Mistakes in what a row's loss is.
-
-
-@cross_entropy.misconception(
-    means="The minus sign is missing: logarithms of probabilities are negative, a loss is not.",
-    nudge="What sign does the logarithm of a number between 0 and 1 have?",
-)
-def no_minus_sign(logits, targets):
-    return float(log_shares(logits)[np.arange(len(targets)), targets].mean())
-
-
-@cross_entropy.misconception(
-    means="You averaged the targets' probabilities (with a minus sign) and took no logarithm.",
-    nudge="What must happen to the probability so that 0.5 costs 0.69 and 1 costs nothing?",
-)
-def no_logarithm(logits, targets):
-    return float(-shares(logits)[np.arange(len(targets)), targets].mean())
-
-
-@cross_entropy.misconception(
-    means="You took 1 minus the probability of the target; that is no logarithm, and never above 1.",
-    nudge="What should a target of probability 0.001 cost, compared with one of 0.01?",
-)
-def one_minus_the_probability(logits, targets):
-    return float(1 - shares(logits)[np.arange(len(targets)), targets].mean())
-
-
-@cross_entropy.misconception(
-    means="Your loss is in bits (logarithm to the base 2); nats are asked for.",
-    nudge="Which of NumPy's logarithms has the base e?",
-)
-def in_bits(logits, targets):
-    return float(-log_shares(logits)[np.arange(len(targets)), targets].mean() / np.log(2))
-
-
-@cross_entropy.misconception(
-    means="Your logarithm has the base 10; nats (base e) are asked for.",
-    nudge="Which of NumPy's logarithms has the base e?",
-)
-def base_ten(logits, targets):
-    return float(-log_shares(logits)[np.arange(len(targets)), targets].mean() / np.log(10))
-
-
-@cross_entropy.misconception(
-    means="You took the logits for probabilities; they can be negative, and no logarithm can follow.",
-    nudge="Which function turns a row of logits into probabilities first?",
-)
-def logits_as_probabilities(logits, targets):
-    with np.errstate(all="ignore"):
-        return float(-np.log(logits[np.arange(len(targets)), targets]).mean())
-
-
-@cross_entropy.misconception(
-    means="You returned the target's logit with a minus sign; the other classes' logits count for nothing.",
-    nudge="Does the loss change when a wrong class becomes more probable? It should.",
-)
-def only_the_targets_logit(logits, targets):
-    return float(-logits[np.arange(len(targets)), targets].mean())
-
-
-@cross_entropy.misconception(
-    means="You took softmax twice; the second time flattens the probabilities, and the loss with them.",
-    nudge="What does your second softmax get: logits, or probabilities already?",
-)
-def softmax_twice(logits, targets):
-    return float(-log_shares(shares(logits))[np.arange(len(targets)), targets].mean())
-
-
-@cross_entropy.misconception(
-    means="Your softmax runs down the columns: the words compete with one another instead of the classes.",
-    nudge="For which axis should the probabilities of one word add up to 1?",
-)
-def softmax_down_the_columns(logits, targets):
-    return float(-log_shares(logits.T).T[np.arange(len(targets)), targets].mean())
-
-
-@cross_entropy.misconception(
-    means="You took the logarithm of the largest probability; the probability of the target is expected.",
-    nudge="Where does your code use the targets?",
-)
-def likeliest_class(logits, targets):
-    return float(-log_shares(logits).max(axis=1).mean())
-
-
-@cross_entropy.misconception(
-    means="`[:, targets]` takes every target's column in every row, so each row is judged by all the targets.",
-    nudge="Print the shape of what you indexed. Which row numbers go with which targets?",
-)
-def every_target_in_every_row(logits, targets):
-    with np.errstate(divide="ignore"):
-        return float(-log_shares(logits)[:, targets].mean())
-
-
-@cross_entropy.misconception(
-    means="You took class `target - 1`: the classes are counted from 0 here.",
-    nudge="Which column belongs to target 0?",
-)
-def classes_counted_from_one(logits, targets):
-    return float(-log_shares(logits)[np.arange(len(targets)), targets - 1].mean())
-
-
-@cross_entropy.misconception(
-    means="You added a loss for each class that is *not* the target, as for many yes-or-no questions.",
-    nudge="Only one class is right in a row. Which single probability does the loss look at?",
-)
-def yes_or_no_for_each_class(logits, targets):
-    p, y = shares(logits), one_hot(logits, targets)
-    with np.errstate(all="ignore"):
-        return float(-(y * np.log(p) + (1 - y) * np.log(1 - p)).sum(axis=1).mean())
-
-
-@cross_entropy.misconception(
-    means="This is the mean squared distance to the one-hot target, not the cross-entropy.",
-    nudge="Which function of the target's probability grows without bound as it nears 0?",
-)
-def squared_error(logits, targets):
-    return float(((shares(logits) - one_hot(logits, targets)) ** 2).sum(axis=1).mean())
-
-
-# Mistakes with large numbers.
-
-
-@cross_entropy.misconception(
-    means="You subtracted the maximum inside the logarithm of the sum and never added it back.",
-    nudge="If the maximum leaves the sum, where must it come back, or be subtracted as well?",
-)
-def maximum_not_added_back(logits, targets):
-    lost = np.log(np.exp(logits - logits.max(axis=1, keepdims=True)).sum(axis=1))
-    return float((lost - logits[np.arange(len(targets)), targets]).mean())
-
-
-@cross_entropy.misconception(
-    means="You took exponentials of the logits as they are: those near 1000 overflow, those near -1000 vanish.",
-    nudge="What may be subtracted from each row of logits without changing its softmax?",
-)
-def no_maximum_subtracted(logits, targets):
-    with np.errstate(all="ignore"):
-        e = np.exp(logits)
-        return float(-np.log((e / e.sum(axis=1, keepdims=True))[np.arange(len(targets)), targets]).mean())
-
-
-@cross_entropy.misconception(
-    means="You subtracted the maximum of the whole array: a row far below it has only zeros left.",
-    nudge="Each row has its own softmax. Which maximum should you subtract from it?",
-)
-def maximum_of_the_whole_array(logits, targets):
-    with np.errstate(all="ignore"):
-        e = np.exp(logits - logits.max())
-        return float(-np.log((e / e.sum(axis=1, keepdims=True))[np.arange(len(targets)), targets]).mean())
-
-
-@cross_entropy.misconception(
-    means="You subtracted the maximum of the whole array: of a row far below it every exponential becomes 0, "
-    "and the logarithm of their sum minus infinity.",
-    nudge="Each row has its own softmax. Which maximum should you subtract from it?",
-)
-def maximum_of_the_whole_array_in_the_sum(logits, targets):
-    lowered = logits - logits.max()
-    with np.errstate(divide="ignore"):
-        log_sums = np.log(np.exp(lowered).sum(axis=1))
-    return float(np.mean(log_sums - lowered[np.arange(len(targets)), targets]))
-
-
-@cross_entropy.misconception(
-    means="A probability that is too small for the computer became 0, and its logarithm minus infinity.",
-    nudge="The logarithm of a quotient is a difference. Can you take it before the exponential is rounded to 0?",
-)
-def logarithm_of_a_rounded_zero(logits, targets):
-    with np.errstate(divide="ignore"):
-        return float(-np.log(shares(logits)[np.arange(len(targets)), targets]).mean())
+    if slip.one_loss_a_row:
+        return losses
+    if slip.log_of_the_mean:
+        return float(-np.log(p[rows, targets].mean()))
+    loss = losses.mean()
+    if slip.one_minus_the_probability:
+        loss = 1 + loss
+    if slip.no_minus_sign:
+        loss = -loss
+    return float(
+        slip.choose(
+            loss,
+            not_averaged=losses.sum(),
+            averaged_over_the_classes_too=losses.sum() / logits.size,
+            divided_by_the_classes=losses.sum() / logits.shape[1],
+        )
+    )
 
 
 def _hidden(name, change):
@@ -289,83 +225,6 @@ _hidden("adds_1e_8", lambda p: p + 1e-8)
 _hidden("adds_1e_5", lambda p: p + 1e-5)
 _hidden("cut_off_at_1e_15", lambda p: np.clip(p, 1e-15, 1 - 1e-15))
 _hidden("cut_off_at_1e_7", lambda p: np.clip(p, 1e-7, 1 - 1e-7))
-
-
-@cross_entropy.misconception(
-    means="You return the loss of the notebook's example for every input.",
-    nudge="Where does your code use `logits`?",
-)
-def hard_coded(logits, targets):
-    return 0.75310912
-
-
-@cross_entropy.common_mistake
-def modifies_argument(logits, targets):
-    logits -= logits.max(axis=1, keepdims=True)
-    return float((np.log(np.exp(logits).sum(axis=1)) - logits[np.arange(len(targets)), targets]).mean())
-
-
-@cross_entropy.misconception(
-    means="You averaged squared differences between probabilities and targets; that is another loss (Brier's).",
-    nudge="Which function of the target's probability does the formula take?",
-)
-def squared_differences(logits, targets):
-    return float(((shares(logits) - np.eye(logits.shape[1])[targets]) ** 2).mean())
-
-
-@cross_entropy.misconception(
-    means="The row's maximum counts twice: it was added back to the logarithm of the sum, but the target's logit "
-    "is taken from the row that had lost it.",
-    nudge="If the maximum leaves both terms of the difference, must it come back at all?",
-)
-def maximum_added_back_to_one_term(logits, targets):
-    return float((-log_shares(logits)[np.arange(len(targets)), targets] + logits.max(axis=1)).mean())
-
-
-@cross_entropy.combined_misconception(not_averaged, in_bits)
-def sum_in_bits(logits, targets):
-    return not_averaged(logits, targets) / float(np.log(2))
-
-
-@cross_entropy.combined_misconception(not_averaged, no_maximum_subtracted)
-def sum_without_maximum(logits, targets):
-    return no_maximum_subtracted(logits, targets) * len(targets)
-
-
-@cross_entropy.combined_misconception(not_averaged, logarithm_of_a_rounded_zero)
-def sum_of_rounded_zeros(logits, targets):
-    return logarithm_of_a_rounded_zero(logits, targets) * len(targets)
-
-
-@cross_entropy.combined_misconception(not_averaged, softmax_down_the_columns)
-def sum_down_the_columns(logits, targets):
-    return softmax_down_the_columns(logits, targets) * len(targets)
-
-
-@cross_entropy.combined_misconception(not_averaged, softmax_twice)
-def sum_of_softmax_twice(logits, targets):
-    return softmax_twice(logits, targets) * len(targets)
-
-
-@cross_entropy.combined_misconception(one_loss_a_row, no_maximum_subtracted)
-def rows_without_maximum(logits, targets):
-    with np.errstate(all="ignore"):
-        e = np.exp(logits)
-        return -np.log((e / e.sum(axis=1, keepdims=True))[np.arange(len(targets)), targets])
-
-
-@cross_entropy.combined_misconception(one_loss_a_row, in_bits)
-def rows_in_bits(logits, targets):
-    return one_loss_a_row(logits, targets) / np.log(2)
-
-
-@cross_entropy.misconception(
-    means="You treated each class separately (a sigmoid for each); here exactly one of several classes is right.",
-    nudge="Which function makes the probabilities of a row add up to 1?",
-)
-def each_class_by_itself(logits, targets):
-    signs = 1 - 2 * one_hot(logits, targets)
-    return float(np.mean(np.logaddexp(0, signs * logits)))
 
 
 # Other right answers, which must pass.
