@@ -52,233 +52,99 @@ def far_apart(rng):
     return inputs(logits, targets)
 
 
-# Mistakes.
+@cross_entropy_backward.slips("""
+    not_averaged: You did not divide by the number of rows, though the loss is their mean.
+        Hint: If the loss is an average over n rows, how much does one row move it?
+    averaged_over_the_classes_too: You divided by the number of all logits; the loss is a mean over the
+        rows only.
+        Hint: How many losses does the mean run over?
+    divided_by_the_classes: You divided by the number of classes instead of the number of rows.
+        Hint: Which axis of the logits counts the words to guess?
+    sign_reversed: The sign is wrong: following this gradient downhill makes the target less probable.
+        Hint: If the target's logit grows, does the loss grow or fall? Which sign should its gradient have?
+    targets_forgotten: You do not use the targets: this is softmax itself, and all its numbers are positive.
+        Hint: What should the gradient be where the guess is perfect?
+    at_the_targets_only: Only the targets' entries are filled; raising any other logit makes the loss
+        larger too.
+        Hint: What happens to the target's probability when another logit of its row grows?
+    with_respect_to_the_probabilities: This is the derivative with respect to the probabilities (-1/p at
+        the target); the step back through softmax is missing.
+        Hint: The loss is a function of the logits. What lies between them and the probabilities?
+    times_the_sigmoids_derivative: You multiplied by p(1 - p) as well: the derivative of softmax is
+        already in p minus the target.
+        Hint: Work the formula out for two classes: what is left after everything cancels?
+    logits_as_probabilities: You took the logits for probabilities: softmax is missing.
+        Hint: What is subtracted from the one-hot targets: numbers that add up to 1 in each row?
+    every_target_in_every_row: `[:, targets] -= 1` takes 1 from every target's column in every row.
+        Hint: Each row has one target. Which row numbers go with which targets in the index?
+    targets_not_one_hot: You subtracted the numbers of the classes: class 5 is not five times class 1.
+        Hint: Which row of zeros with a single 1 represents a target?
+    softmax_down_the_columns: Your softmax runs down the columns: the words compete with one another
+        instead of the classes.
+        Hint: For which axis should the probabilities of one word add up to 1?
+    sum_without_its_axis: Your softmax's sum lost its axis, so NumPy lines the rows' sums up with the columns.
+        Hint: Compare the shapes of the exponentials and of their sums. What does `keepdims` change?
+    only_the_probabilities_averaged: You divided by n before you subtracted the targets, so these count n
+        times too much.
+        Hint: Which of the two terms should be divided by the number of rows: the first, or both?
+    classes_counted_from_one: You took class `target - 1`: the classes are counted from 0 here.
+        Hint: Which column belongs to target 0?
+    no_maximum_subtracted: You took exponentials of the logits as they are: those near 1000 overflow,
+        those near -1000 vanish.
+        Hint: What may be subtracted from each row of logits without changing its softmax?
+    maximum_of_the_whole_array: You subtracted the maximum of the whole array: a row far below it has
+        only zeros left.
+        Hint: Each row has its own softmax. Which maximum should you subtract from it?
+    modifies_argument
+    softmax_down_the_columns + at_the_targets_only
+    not_averaged + at_the_targets_only
+    not_averaged + sign_reversed
+    not_averaged + no_maximum_subtracted
+    not_averaged + softmax_down_the_columns
+    not_averaged + every_target_in_every_row
+    sign_reversed + no_maximum_subtracted
+    only_the_targets_averaged: You divided the 1 at the targets by the number of rows, and the
+        probabilities not.
+        Hint: The loss is a mean over n rows. Which terms of the gradient come from that mean?
+    one_added_at_the_targets: You added 1 at the targets where it is subtracted.
+        Hint: If the prediction is perfect, the gradient is 0. Is yours?
+    as_a_sigmoid: You used p(1 − p), the slope of a sigmoid, for every class, and not the targets.
+        Hint: What is the gradient at the target, and what at every other class?
+""")
+def cross_entropy_backward_with_slips(slip, logits, targets):
+    n, classes = logits.shape
+    if slip.modifies_argument:
+        logits -= logits.max(axis=1, keepdims=True)
+    axis = slip.choose(1, softmax_down_the_columns=0)
+    maximum = slip.choose(
+        logits.max(axis, keepdims=True), no_maximum_subtracted=0, maximum_of_the_whole_array=logits.max()
+    )
+    e = np.exp(logits - maximum)
+    p = e / e.sum(axis, keepdims=not slip.sum_without_its_axis)
+    if slip.logits_as_probabilities:
+        p = logits
 
+    one = one_hot(logits, slip.choose(targets, classes_counted_from_one=(targets - 1) % classes))
+    if slip.every_target_in_every_row:
+        one[:, targets] = 1
+    y = slip.choose(one, targets_forgotten=0, targets_not_one_hot=targets[:, None])
 
-@cross_entropy_backward.misconception(
-    means="You did not divide by the number of rows, though the loss is their mean.",
-    nudge="If the loss is an average over n rows, how much does one row move it?",
-)
-def not_averaged(logits, targets):
-    return shares(logits) - one_hot(logits, targets)
-
-
-@cross_entropy_backward.misconception(
-    means="You divided by the number of all logits; the loss is a mean over the rows only.",
-    nudge="How many losses does the mean run over?",
-)
-def averaged_over_the_classes_too(logits, targets):
-    return (shares(logits) - one_hot(logits, targets)) / logits.size
-
-
-@cross_entropy_backward.misconception(
-    means="You divided by the number of classes instead of the number of rows.",
-    nudge="Which axis of the logits counts the words to guess?",
-)
-def divided_by_the_classes(logits, targets):
-    return (shares(logits) - one_hot(logits, targets)) / logits.shape[1]
-
-
-@cross_entropy_backward.misconception(
-    means="The sign is wrong: following this gradient downhill makes the target less probable.",
-    nudge="If the target's logit grows, does the loss grow or fall? Which sign should its gradient have?",
-)
-def sign_reversed(logits, targets):
-    return (one_hot(logits, targets) - shares(logits)) / len(targets)
-
-
-@cross_entropy_backward.misconception(
-    means="You do not use the targets: this is softmax itself, and all its numbers are positive.",
-    nudge="What should the gradient be where the guess is perfect?",
-)
-def targets_forgotten(logits, targets):
-    return shares(logits) / len(targets)
-
-
-@cross_entropy_backward.misconception(
-    means="Only the targets' entries are filled; raising any other logit makes the loss larger too.",
-    nudge="What happens to the target's probability when another logit of its row grows?",
-)
-def at_the_targets_only(logits, targets):
-    y = one_hot(logits, targets)
-    return y * (shares(logits) - y) / len(targets)
-
-
-@cross_entropy_backward.misconception(
-    means="This is the derivative with respect to the probabilities (-1/p at the target); "
-    "the step back through softmax is missing.",
-    nudge="The loss is a function of the logits. What lies between them and the probabilities?",
-)
-def with_respect_to_the_probabilities(logits, targets):
-    with np.errstate(all="ignore"):
-        return -one_hot(logits, targets) / shares(logits) / len(targets)
-
-
-@cross_entropy_backward.misconception(
-    means="You multiplied by p(1 - p) as well: the derivative of softmax is already in p minus the target.",
-    nudge="Work the formula out for two classes: what is left after everything cancels?",
-)
-def times_the_sigmoids_derivative(logits, targets):
-    p = shares(logits)
-    return (p - one_hot(logits, targets)) * p * (1 - p) / len(targets)
-
-
-@cross_entropy_backward.misconception(
-    means="You took the logits for probabilities: softmax is missing.",
-    nudge="What is subtracted from the one-hot targets: numbers that add up to 1 in each row?",
-)
-def logits_as_probabilities(logits, targets):
-    return (logits - one_hot(logits, targets)) / len(targets)
-
-
-@cross_entropy_backward.misconception(
-    means="`[:, targets] -= 1` takes 1 from every target's column in every row.",
-    nudge="Each row has one target. Which row numbers go with which targets in the index?",
-)
-def every_target_in_every_row(logits, targets):
-    p = shares(logits)
-    p[:, targets] -= 1
-    return p / len(targets)
-
-
-@cross_entropy_backward.misconception(
-    means="You subtracted the numbers of the classes: class 5 is not five times class 1.",
-    nudge="Which row of zeros with a single 1 represents a target?",
-)
-def targets_not_one_hot(logits, targets):
-    return (shares(logits) - targets[:, None]) / len(targets)
-
-
-@cross_entropy_backward.misconception(
-    means="Your softmax runs down the columns: the words compete with one another instead of the classes.",
-    nudge="For which axis should the probabilities of one word add up to 1?",
-)
-def softmax_down_the_columns(logits, targets):
-    return (shares(logits, axis=0) - one_hot(logits, targets)) / len(targets)
-
-
-@cross_entropy_backward.misconception(
-    means="Your softmax's sum lost its axis, so NumPy lines the rows' sums up with the columns.",
-    nudge="Compare the shapes of the exponentials and of their sums. What does `keepdims` change?",
-)
-def sum_without_its_axis(logits, targets):
-    e = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return (e / e.sum(axis=1) - one_hot(logits, targets)) / len(targets)
-
-
-@cross_entropy_backward.misconception(
-    means="You divided by n before you subtracted the targets, so these count n times too much.",
-    nudge="Which of the two terms should be divided by the number of rows: the first, or both?",
-)
-def only_the_probabilities_averaged(logits, targets):
-    return shares(logits) / len(targets) - one_hot(logits, targets)
-
-
-@cross_entropy_backward.misconception(
-    means="You took class `target - 1`: the classes are counted from 0 here.",
-    nudge="Which column belongs to target 0?",
-)
-def classes_counted_from_one(logits, targets):
-    return (shares(logits) - one_hot(logits, (targets - 1) % logits.shape[1])) / len(targets)
-
-
-@cross_entropy_backward.misconception(
-    means="You took exponentials of the logits as they are: those near 1000 overflow, those near -1000 vanish.",
-    nudge="What may be subtracted from each row of logits without changing its softmax?",
-)
-def no_maximum_subtracted(logits, targets):
-    with np.errstate(all="ignore"):
-        e = np.exp(logits)
-        return (e / e.sum(axis=1, keepdims=True) - one_hot(logits, targets)) / len(targets)
-
-
-@cross_entropy_backward.misconception(
-    means="You subtracted the maximum of the whole array: a row far below it has only zeros left.",
-    nudge="Each row has its own softmax. Which maximum should you subtract from it?",
-)
-def maximum_of_the_whole_array(logits, targets):
-    with np.errstate(all="ignore"):
-        e = np.exp(logits - logits.max())
-        return (e / e.sum(axis=1, keepdims=True) - one_hot(logits, targets)) / len(targets)
-
-
-@cross_entropy_backward.common_mistake
-def modifies_argument(logits, targets):
-    logits -= logits.max(axis=1, keepdims=True)
-    p = np.exp(logits)
-    p /= p.sum(axis=1, keepdims=True)
-    p[np.arange(len(targets)), targets] -= 1
-    return p / len(targets)
-
-
-def without_maximum(logits):
-    with np.errstate(all="ignore"):
-        e = np.exp(logits)
-        return e / e.sum(axis=1, keepdims=True)
-
-
-@cross_entropy_backward.combined_misconception(softmax_down_the_columns, at_the_targets_only)
-def down_the_columns_at_the_targets_only(logits, targets):
-    y = one_hot(logits, targets)
-    return y * (shares(logits, axis=0) - y) / len(targets)
-
-
-@cross_entropy_backward.combined_misconception(not_averaged, at_the_targets_only)
-def at_the_targets_only_not_averaged(logits, targets):
-    y = one_hot(logits, targets)
-    return y * (shares(logits) - y)
-
-
-@cross_entropy_backward.combined_misconception(not_averaged, sign_reversed)
-def sign_reversed_not_averaged(logits, targets):
-    return one_hot(logits, targets) - shares(logits)
-
-
-@cross_entropy_backward.combined_misconception(not_averaged, no_maximum_subtracted)
-def no_maximum_not_averaged(logits, targets):
-    return without_maximum(logits) - one_hot(logits, targets)
-
-
-@cross_entropy_backward.combined_misconception(not_averaged, softmax_down_the_columns)
-def down_the_columns_not_averaged(logits, targets):
-    return shares(logits, axis=0) - one_hot(logits, targets)
-
-
-@cross_entropy_backward.combined_misconception(not_averaged, every_target_in_every_row)
-def every_target_not_averaged(logits, targets):
-    p = shares(logits)
-    p[:, targets] -= 1
-    return p
-
-
-@cross_entropy_backward.combined_misconception(sign_reversed, no_maximum_subtracted)
-def no_maximum_sign_reversed(logits, targets):
-    return (one_hot(logits, targets) - without_maximum(logits)) / len(targets)
-
-
-@cross_entropy_backward.misconception(
-    means="You divided the 1 at the targets by the number of rows, and the probabilities not.",
-    nudge="The loss is a mean over n rows. Which terms of the gradient come from that mean?",
-)
-def only_the_targets_averaged(logits, targets):
-    return shares(logits) - one_hot(logits, targets) / len(targets)
-
-
-@cross_entropy_backward.misconception(
-    means="You added 1 at the targets where it is subtracted.",
-    nudge="If the prediction is perfect, the gradient is 0. Is yours?",
-)
-def one_added_at_the_targets(logits, targets):
-    return (shares(logits) + one_hot(logits, targets)) / len(logits)
-
-
-@cross_entropy_backward.misconception(
-    means="You used p(1 − p), the slope of a sigmoid, for every class, and not the targets.",
-    nudge="What is the gradient at the target, and what at every other class?",
-)
-def as_a_sigmoid(logits, targets):
-    p = shares(logits)
-    return p * (1 - p) / len(logits)
+    divisor = slip.choose(
+        n, not_averaged=1, averaged_over_the_classes_too=logits.size, divided_by_the_classes=classes
+    )
+    if slip.only_the_probabilities_averaged:
+        return p / n - y
+    if slip.only_the_targets_averaged:
+        return p - y / n
+    if slip.with_respect_to_the_probabilities:
+        return -y / p / n
+    difference = slip.choose(p - y, sign_reversed=y - p, one_added_at_the_targets=p + y)
+    factor = slip.choose(1, at_the_targets_only=y)
+    if slip.times_the_sigmoids_derivative:
+        factor = p * (1 - p)
+    if slip.as_a_sigmoid:
+        return p * (1 - p) / n
+    return factor * difference / divisor
 
 
 # Other right answers, which must pass.
