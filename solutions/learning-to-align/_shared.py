@@ -1,4 +1,4 @@
-"""Helpers for several exercises of `learning-to-align`: right steps, to make wrong answers from."""
+"""Helpers for several exercises of `learning-to-align`: inputs, and right steps."""
 
 import numpy as np
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from autograder.authoring import Exercise, inputs, sizes
 
-from ._shared import rows_back, shares
+from ._shared import shares
 
 softmax_backward = Exercise("softmax_backward", points=3)
 
@@ -48,211 +48,109 @@ def nearly_hard(rng):
     return inputs(shares(scores), rng.normal(size=scores.shape))
 
 
-# Mistakes.
+@softmax_backward.slips("""
+    own_score_only: You took each weight's derivative with respect to its own score only; raising one
+        score also lowers all the other weights of its row.
+        Hint: The weights of a row add up to 1. When one grows, what do the others do?
+    as_if_exp_alone: You multiplied the weights by the gradient and subtracted nothing, as if softmax
+        were exp alone.
+        Hint: Add one number to all scores of a row: the weights stay. What should your row then sum to?
+    no_weights_in_front: The weights in front are missing: a key with weight 0 still gets a gradient.
+        Hint: How much can a score move the output when its weight is 0.0001?
+    plain_sum: You subtracted the plain sum of the gradient; its weighted average is expected.
+        Hint: Look at the formula's sum over k: which two factors does it contain?
+    plain_mean: You subtracted the plain mean of the gradient; its weighted average is expected.
+        Hint: Which keys should count most in the average that is subtracted?
+    mean_of_the_products: You subtracted the mean of weights times gradient; their sum is expected,
+        because the weights sum to 1.
+        Hint: The weights add up to 1. Must the weighted sum be divided again?
+    bracket_forgotten: You subtracted the sum itself; in the formula it is multiplied by the weights as well.
+        Hint: Where are the brackets in the formula, and what is in front of them?
+    along_the_first_axis: Your sum runs over the first axis: it mixes different queries, each of which
+        has its own softmax.
+        Hint: Along which axis do the weights add up to 1?
+    always_axis_1: Your sum runs over axis 1, which is the last one of a matrix only.
+        Hint: How do you name the last axis whatever the number of axes is?
+    over_everything: You summed over the whole array; each row has its own softmax and its own sum.
+        Hint: How many sums do you need for a matrix with four rows?
+    sum_without_its_axis: The sum lost its axis, so NumPy lines it up with the columns instead of the rows.
+        Hint: Compare the shapes of `weights` and of your sum. What does `keepdims` change?
+    sign_reversed: The sign is reversed: this gradient points downhill.
+        Hint: If a key's gradient is above the average, should its score's gradient be positive or negative?
+    softmax_once_more: You applied softmax to the weights. They already sum to 1, and the scores are not
+        needed.
+        Hint: Read the docstring: what is `weights`?
+    arguments_exchanged: You exchanged the two arguments.
+        Hint: Which of the two adds up to 1 in each row?
+    made_for_one_row: You made one large matrix of derivatives from all rows together; that works for a
+        single row only.
+        Hint: Each row of weights has its own matrix of derivatives. Or is there a way without any matrix?
+    divided_by_the_length: You divided by the length of the row; nothing in softmax is an average over
+        the keys.
+        Hint: Compare with the example by hand: by which factor are you off?
+    sigmoid_and_softmax: You applied the sigmoid's rule w(1 - w) to the gradient minus its average: you
+        used the weights twice.
+        Hint: Write down the formula's factors. Is there a (1 - w) left once the sum is taken away?
+    hard_coded: You return the numbers of the notebook's example for every input.
+        Hint: Where does your code use `weights`?
+    modifies_argument
+    returns_a_list
+    average_added: You added the weighted average of the gradient where it is subtracted.
+        Hint: If all the scores of a row grow by the same amount, no weight changes. Does your formula
+        give that?
+    no_weights_in_front + along_the_first_axis
+    no_weights_in_front + plain_mean
+    no_weights_in_front + over_everything
+    plain_sum + along_the_first_axis
+    always_axis_1 + sign_reversed
+    average_added + along_the_first_axis
+    weights_once_too_often: What is subtracted is multiplied by the weights twice.
+        Hint: In w (g − Σ w g), how often is the sum multiplied by w?
+""")
+def softmax_backward_with_slips(slip, weights, upstream):
+    if slip.hard_coded:
+        return np.array([0.75, -0.625, -0.125])
+    if slip.softmax_once_more:
+        weights = shares(weights)
+    if slip.arguments_exchanged:
+        weights, upstream = upstream, weights
+    if slip.made_for_one_row:
+        w = weights.reshape(-1, 1)
+        return (np.diagflat(w) - w @ w.T) @ upstream
 
-
-@softmax_backward.misconception(
-    means="You took each weight's derivative with respect to its own score only; "
-    "raising one score also lowers all the other weights of its row.",
-    nudge="The weights of a row add up to 1. When one grows, what do the others do?",
-)
-def own_score_only(weights, upstream):
-    return weights * (1 - weights) * upstream
-
-
-@softmax_backward.misconception(
-    means="You multiplied the weights by the gradient and subtracted nothing, as if softmax were exp alone.",
-    nudge="Add one number to all scores of a row: the weights stay. What should your row then sum to?",
-)
-def as_if_exp_alone(weights, upstream):
-    return weights * upstream
-
-
-@softmax_backward.misconception(
-    means="The weights in front are missing: a key with weight 0 still gets a gradient.",
-    nudge="How much can a score move the output when its weight is 0.0001?",
-)
-def no_weights_in_front(weights, upstream):
-    return upstream - (weights * upstream).sum(axis=-1, keepdims=True)
-
-
-@softmax_backward.misconception(
-    means="You subtracted the plain sum of the gradient; its weighted average is expected.",
-    nudge="Look at the formula's sum over k: which two factors does it contain?",
-)
-def plain_sum(weights, upstream):
-    return weights * (upstream - upstream.sum(axis=-1, keepdims=True))
-
-
-@softmax_backward.misconception(
-    means="You subtracted the plain mean of the gradient; its weighted average is expected.",
-    nudge="Which keys should count most in the average that is subtracted?",
-)
-def plain_mean(weights, upstream):
-    return weights * (upstream - upstream.mean(axis=-1, keepdims=True))
-
-
-@softmax_backward.misconception(
-    means="You subtracted the mean of weights times gradient; their sum is expected, because the weights sum to 1.",
-    nudge="The weights add up to 1. Must the weighted sum be divided again?",
-)
-def mean_of_the_products(weights, upstream):
-    return weights * (upstream - (weights * upstream).mean(axis=-1, keepdims=True))
-
-
-@softmax_backward.misconception(
-    means="You subtracted the sum itself; in the formula it is multiplied by the weights as well.",
-    nudge="Where are the brackets in the formula, and what is in front of them?",
-)
-def bracket_forgotten(weights, upstream):
+    axis = slip.choose(-1, along_the_first_axis=0, always_axis_1=1, over_everything=None)
     product = weights * upstream
-    return product - product.sum(axis=-1, keepdims=True)
-
-
-@softmax_backward.misconception(
-    means="Your sum runs over the first axis: it mixes different queries, each of which has its own softmax.",
-    nudge="Along which axis do the weights add up to 1?",
-)
-def along_the_first_axis(weights, upstream):
-    return weights * (upstream - (weights * upstream).sum(axis=0, keepdims=True))
-
-
-@softmax_backward.misconception(
-    means="Your sum runs over axis 1, which is the last one of a matrix only.",
-    nudge="How do you name the last axis whatever the number of axes is?",
-)
-def always_axis_1(weights, upstream):
-    return weights * (upstream - (weights * upstream).sum(axis=1, keepdims=True))
-
-
-@softmax_backward.misconception(
-    means="You summed over the whole array; each row has its own softmax and its own sum.",
-    nudge="How many sums do you need for a matrix with four rows?",
-)
-def over_everything(weights, upstream):
-    return weights * (upstream - (weights * upstream).sum())
-
-
-@softmax_backward.misconception(
-    means="The sum lost its axis, so NumPy lines it up with the columns instead of the rows.",
-    nudge="Compare the shapes of `weights` and of your sum. What does `keepdims` change?",
-)
-def sum_without_its_axis(weights, upstream):
-    return weights * (upstream - (weights * upstream).sum(axis=-1))
-
-
-@softmax_backward.misconception(
-    means="The sign is reversed: this gradient points downhill.",
-    nudge="If a key's gradient is above the average, should its score's gradient be positive or negative?",
-)
-def sign_reversed(weights, upstream):
-    return -rows_back(weights, upstream)
-
-
-@softmax_backward.misconception(
-    means="You applied softmax to the weights. They already sum to 1, and the scores are not needed.",
-    nudge="Read the docstring: what is `weights`?",
-)
-def softmax_once_more(weights, upstream):
-    return rows_back(shares(weights), upstream)
-
-
-@softmax_backward.misconception(
-    means="You exchanged the two arguments.",
-    nudge="Which of the two adds up to 1 in each row?",
-)
-def arguments_exchanged(weights, upstream):
-    return rows_back(upstream, weights)
-
-
-@softmax_backward.misconception(
-    means="You made one large matrix of derivatives from all rows together; that works for a single row only.",
-    nudge="Each row of weights has its own matrix of derivatives. Or is there a way without any matrix?",
-)
-def made_for_one_row(weights, upstream):
-    w = weights.reshape(-1, 1)
-    return (np.diagflat(w) - w @ w.T) @ upstream
-
-
-@softmax_backward.misconception(
-    means="You divided by the length of the row; nothing in softmax is an average over the keys.",
-    nudge="Compare with the example by hand: by which factor are you off?",
-)
-def divided_by_the_length(weights, upstream):
-    return rows_back(weights, upstream) / weights.shape[-1]
-
-
-@softmax_backward.misconception(
-    means="You applied the sigmoid's rule w(1 - w) to the gradient minus its average: you used the weights twice.",
-    nudge="Write down the formula's factors. Is there a (1 - w) left once the sum is taken away?",
-)
-def sigmoid_and_softmax(weights, upstream):
-    return weights * (1 - weights) * (upstream - (weights * upstream).sum(axis=-1, keepdims=True))
-
-
-@softmax_backward.misconception(
-    means="You return the numbers of the notebook's example for every input.",
-    nudge="Where does your code use `weights`?",
-)
-def hard_coded(weights, upstream):
-    return np.array([0.75, -0.625, -0.125])
-
-
-@softmax_backward.common_mistake
-def modifies_argument(weights, upstream):
-    upstream -= (weights * upstream).sum(axis=-1, keepdims=True)
-    return weights * upstream
-
-
-@softmax_backward.common_mistake
-def returns_a_list(weights, upstream):
-    return rows_back(weights, upstream).tolist()
-
-
-@softmax_backward.misconception(
-    means="You added the weighted average of the gradient where it is subtracted.",
-    nudge="If all the scores of a row grow by the same amount, no weight changes. Does your formula give that?",
-)
-def average_added(weights, upstream):
-    return weights * (upstream + (weights * upstream).sum(axis=-1, keepdims=True))
-
-
-@softmax_backward.combined_misconception(no_weights_in_front, along_the_first_axis)
-def no_weights_along_the_first_axis(weights, upstream):
-    return upstream - (weights * upstream).sum(axis=0, keepdims=True)
-
-
-@softmax_backward.combined_misconception(no_weights_in_front, plain_mean)
-def no_weights_and_plain_mean(weights, upstream):
-    return upstream - upstream.mean(axis=-1, keepdims=True)
-
-
-@softmax_backward.combined_misconception(no_weights_in_front, over_everything)
-def no_weights_over_everything(weights, upstream):
-    return upstream - (weights * upstream).sum()
-
-
-@softmax_backward.combined_misconception(plain_sum, along_the_first_axis)
-def plain_sum_along_the_first_axis(weights, upstream):
-    return weights * (upstream - upstream.sum(axis=0, keepdims=True))
-
-
-@softmax_backward.combined_misconception(always_axis_1, sign_reversed)
-def axis_1_and_sign_reversed(weights, upstream):
-    return weights * ((weights * upstream).sum(axis=1, keepdims=True) - upstream)
-
-
-@softmax_backward.combined_misconception(average_added, along_the_first_axis)
-def average_added_along_the_first_axis(weights, upstream):
-    return weights * (upstream + (weights * upstream).sum(axis=0, keepdims=True))
-
-
-@softmax_backward.misconception(
-    means="What is subtracted is multiplied by the weights twice.",
-    nudge="In w (g − Σ w g), how often is the sum multiplied by w?",
-)
-def weights_once_too_often(weights, upstream):
-    return weights * upstream - weights**2 * (weights * upstream).sum(axis=-1, keepdims=True)
+    average = slip.choose(
+        product.sum(axis, keepdims=not slip.sum_without_its_axis),
+        plain_sum=upstream.sum(axis, keepdims=True),
+        plain_mean=upstream.mean(axis, keepdims=True),
+        mean_of_the_products=product.mean(axis, keepdims=True),
+    )
+    difference = slip.choose(
+        upstream - average,
+        own_score_only=upstream,
+        as_if_exp_alone=upstream,
+        average_added=upstream + average,
+        sign_reversed=average - upstream,
+    )
+    if slip.modifies_argument:
+        upstream -= average
+    factor = slip.choose(
+        weights,
+        no_weights_in_front=1,
+        own_score_only=weights * (1 - weights),
+        sigmoid_and_softmax=weights * (1 - weights),
+    )
+    gradient = factor * difference
+    if slip.bracket_forgotten:
+        gradient = product - average
+    if slip.weights_once_too_often:
+        gradient = product - weights**2 * average
+    if slip.divided_by_the_length:
+        gradient = gradient / weights.shape[-1]
+    if slip.returns_a_list:
+        return gradient.tolist()
+    return gradient
 
 
 # Other right answers, which must pass.
