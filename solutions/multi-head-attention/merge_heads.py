@@ -4,8 +4,6 @@ import numpy as np
 
 from autograder.authoring import Exercise, inputs, sizes
 
-from ._shared import merge, merge_by_reshape
-
 merge_heads = Exercise("merge_heads", points=1)
 
 
@@ -40,187 +38,107 @@ def single_numbers(rng):
     return inputs(rng.normal(size=(1, heads, length, 1)))
 
 
-@merge_heads.misconception(
-    means="The shape is right, but you reshaped without moving an axis: a row now holds one head of "
-    "several words.",
-    nudge="A row should hold all heads of one word. Which two axes must be neighbours before you reshape?",
-)
-def only_reshaped(x):
-    return merge_by_reshape(x)
-
-
-@merge_heads.misconception(
-    means="The heads are shuffled into each other: their first numbers come first, then all their "
-    "second ones.",
-    nudge="All the numbers of head 0 come first. Which should be the last axis when you reshape?",
-)
-def shuffled_into_each_other(x):
+@merge_heads.slips("""
+    only_reshaped: The shape is right, but you reshaped without moving an axis: a row now holds one head
+        of several words.
+        Hint: A row should hold all heads of one word. Which two axes must be neighbours before you reshape?
+    shuffled_into_each_other: The heads are shuffled into each other: their first numbers come first,
+        then all their second ones.
+        Hint: All the numbers of head 0 come first. Which should be the last axis when you reshape?
+    below_each_other: The heads are one below the other, as if they were more words: (batch, heads · L,
+        d_head).
+        Hint: There should be as many words as before, each with more numbers. Along which axis do you join?
+    heads_taken_for_words: You took the axis of the heads for that of the words: your result is (batch,
+        heads, L · d_head).
+        Hint: Write the name of each axis next to `x.shape`. Which number is L?
+    added_up: The heads were added up, so they cannot be separated any more.
+        Hint: They should be concatenated: how many numbers does each word then have?
+    averaged: The heads were averaged, so they cannot be separated any more.
+        Hint: They should be concatenated: how many numbers does each word then have?
+    largest_of_the_heads: You took the largest number over the heads, so they cannot be separated any more.
+        Hint: They should be concatenated: how many numbers does each word then have?
+    first_head_again_and_again: The first head is repeated, once for each head.
+        Hint: Each word should get the numbers of all heads. Which index picks a head, and does it ever
+        change?
+    not_joined: The axes are in the right order, but heads and numbers are not joined: your result still
+        has four axes.
+        Hint: Which function turns the last two axes into one?
+    one_long_row: You joined the words as well: each sentence came out as one long row.
+        Hint: The result has an axis for the words. Which sizes do you give to `reshape`?
+    first_head_only: Only the first head comes back.
+        Hint: Each word should get the numbers of all heads, one head after the other.
+    sentences_side_by_side: `np.concatenate(x)` joins along the first axis of `x`, the sentences: they
+        ended up side by side.
+        Hint: Which parts do you want to concatenate, and which axis of `x` do they come from?
+    batch_and_heads_run_together: `np.concatenate(x)` without an axis runs sentences and heads together:
+        (batch · heads, L, d_head).
+        Hint: Which parts do you want to concatenate, and along which `axis` of each of them?
+    joined_along_the_batch: The heads were joined along the batch, as if they were more sentences.
+        Hint: Each word should get more numbers, not each batch more sentences. Which `axis` is that?
+    all_axes_turned_round: `.T` reversed all four axes, and the reshape then mixed words, heads and sentences.
+        Hint: Exchange only two axes. Which two?
+    first_sentence_only: Only the first sentence of the batch comes back.
+        Hint: The result has an axis for the batch. Is there an index `[0]` too many?
+    sizes_named_in_another_order: You read the sizes off in another order: the second axis of `x` counts
+        the heads, and you took it for the words.
+        Hint: Write the name of each axis next to `x.shape`, as the docstring gives them. Which number is L?
+    words_and_numbers_exchanged: You exchanged the last two axes, words and numbers; exchange heads and
+        words instead.
+        Hint: Write the name of each axis below its number. Which two must be neighbours before you reshape?
+    batch_and_heads_exchanged: You exchanged the first two axes, sentences and heads; exchange heads and
+        words instead.
+        Hint: Write the name of each axis below its number. Which two must be neighbours before you reshape?
+    heads_and_numbers_exchanged: You exchanged heads and numbers; exchange heads and words instead.
+        Hint: Write the name of each axis below its number. Which two must be neighbours before you reshape?
+    returns_a_list
+    all_words_in_one_heap: The words of all the sentences are in one list: the axis of the batch is gone.
+        Hint: Which three sizes does the docstring name? Which of them did you multiply together?
+""")
+def merge_heads_with_slips(slip, x):
     batch, heads, length, d_head = x.shape
-    return x.transpose(0, 2, 3, 1).reshape(batch, length, heads * d_head)
+    if slip.added_up:
+        return x.sum(axis=1)
+    if slip.averaged:
+        return x.mean(axis=1)
+    if slip.largest_of_the_heads:
+        return x.max(axis=1)
+    if slip.first_head_only:
+        return x[:, 0]
+    if slip.first_head_again_and_again:
+        return np.tile(x[:, 0], heads)
 
-
-@merge_heads.misconception(
-    means="The heads are one below the other, as if they were more words: (batch, heads · L, d_head).",
-    nudge="There should be as many words as before, each with more numbers. Along which axis do you join?",
-)
-def below_each_other(x):
-    batch, heads, length, d_head = x.shape
-    return x.reshape(batch, heads * length, d_head)
-
-
-@merge_heads.misconception(
-    means="You took the axis of the heads for that of the words: your result is (batch, heads, L · d_head).",
-    nudge="Write the name of each axis next to `x.shape`. Which number is L?",
-)
-def heads_taken_for_words(x):
-    return x.reshape(x.shape[0], x.shape[1], -1)
-
-
-@merge_heads.misconception(
-    means="The heads were added up, so they cannot be separated any more.",
-    nudge="They should be concatenated: how many numbers does each word then have?",
-)
-def added_up(x):
-    return x.sum(axis=1)
-
-
-@merge_heads.misconception(
-    means="The heads were averaged, so they cannot be separated any more.",
-    nudge="They should be concatenated: how many numbers does each word then have?",
-)
-def averaged(x):
-    return x.mean(axis=1)
-
-
-@merge_heads.misconception(
-    means="You took the largest number over the heads, so they cannot be separated any more.",
-    nudge="They should be concatenated: how many numbers does each word then have?",
-)
-def largest_of_the_heads(x):
-    return x.max(axis=1)
-
-
-@merge_heads.misconception(
-    means="The first head is repeated, once for each head.",
-    nudge="Each word should get the numbers of all heads. Which index picks a head, and does it ever change?",
-)
-def first_head_again_and_again(x):
-    return np.tile(x[:, 0], x.shape[1])
-
-
-@merge_heads.misconception(
-    means="The axes are in the right order, but heads and numbers are not joined: your result still "
-    "has four axes.",
-    nudge="Which function turns the last two axes into one?",
-)
-def not_joined(x):
-    return x.transpose(0, 2, 1, 3)
-
-
-@merge_heads.misconception(
-    means="You joined the words as well: each sentence came out as one long row.",
-    nudge="The result has an axis for the words. Which sizes do you give to `reshape`?",
-)
-def one_long_row(x):
-    return x.transpose(0, 2, 1, 3).reshape(len(x), -1)
-
-
-@merge_heads.misconception(
-    means="Only the first head comes back.",
-    nudge="Each word should get the numbers of all heads, one head after the other.",
-)
-def first_head_only(x):
-    return x[:, 0]
-
-
-@merge_heads.misconception(
-    means="`np.concatenate(x)` joins along the first axis of `x`, the sentences: they ended up side by side.",
-    nudge="Which parts do you want to concatenate, and which axis of `x` do they come from?",
-)
-def sentences_side_by_side(x):
-    return np.concatenate(x, axis=-1)
-
-
-@merge_heads.misconception(
-    means="`np.concatenate(x)` without an axis runs sentences and heads together: (batch · heads, L, d_head).",
-    nudge="Which parts do you want to concatenate, and along which `axis` of each of them?",
-)
-def batch_and_heads_run_together(x):
-    return np.concatenate(x)
-
-
-@merge_heads.misconception(
-    means="The heads were joined along the batch, as if they were more sentences.",
-    nudge="Each word should get more numbers, not each batch more sentences. Which `axis` is that?",
-)
-def joined_along_the_batch(x):
-    return np.concatenate([x[:, head] for head in range(x.shape[1])], axis=0)
-
-
-@merge_heads.misconception(
-    means="`.T` reversed all four axes, and the reshape then mixed words, heads and sentences.",
-    nudge="Exchange only two axes. Which two?",
-)
-def all_axes_turned_round(x):
-    return x.T.reshape(x.shape[0], x.shape[2], -1)
-
-
-@merge_heads.misconception(
-    means="Only the first sentence of the batch comes back.",
-    nudge="The result has an axis for the batch. Is there an index `[0]` too many?",
-)
-def first_sentence_only(x):
-    return merge(x)[0]
-
-
-@merge_heads.misconception(
-    means="You read the sizes off in another order: the second axis of `x` counts the heads, and you took it for "
-    "the words.",
-    nudge="Write the name of each axis next to `x.shape`, as the docstring gives them. Which number is L?",
-)
-def sizes_named_in_another_order(x):
-    batch, length, heads, d_head = x.shape
-    return x.transpose(0, 2, 1, 3).reshape(batch, length, heads * d_head)
-
-
-@merge_heads.misconception(
-    means="You exchanged the last two axes, words and numbers; exchange heads and words instead.",
-    nudge="Write the name of each axis below its number. Which two must be neighbours before you reshape?",
-)
-def words_and_numbers_exchanged(x):
-    batch, heads, length, d_head = x.shape
-    return x.swapaxes(-1, -2).reshape(batch, length, heads * d_head)
-
-
-@merge_heads.misconception(
-    means="You exchanged the first two axes, sentences and heads; exchange heads and words instead.",
-    nudge="Write the name of each axis below its number. Which two must be neighbours before you reshape?",
-)
-def batch_and_heads_exchanged(x):
-    batch, heads, length, d_head = x.shape
-    return x.swapaxes(0, 1).reshape(batch, length, heads * d_head)
-
-
-@merge_heads.misconception(
-    means="You exchanged heads and numbers; exchange heads and words instead.",
-    nudge="Write the name of each axis below its number. Which two must be neighbours before you reshape?",
-)
-def heads_and_numbers_exchanged(x):
-    batch, heads, length, d_head = x.shape
-    return x.swapaxes(1, 3).reshape(batch, length, heads * d_head)
-
-
-@merge_heads.common_mistake
-def returns_a_list(x):
-    return merge_heads.reference(x).tolist()
-
-
-@merge_heads.misconception(
-    means="The words of all the sentences are in one list: the axis of the batch is gone.",
-    nudge="Which three sizes does the docstring name? Which of them did you multiply together?",
-)
-def all_words_in_one_heap(x):
-    return merge(x).reshape(-1, x.shape[1] * x.shape[3])
+    order = slip.choose(
+        (0, 2, 1, 3),
+        only_reshaped=(0, 1, 2, 3),
+        shuffled_into_each_other=(0, 2, 3, 1),
+        below_each_other=(0, 1, 2, 3),
+        heads_taken_for_words=(0, 1, 2, 3),
+        sentences_side_by_side=(1, 2, 0, 3),
+        batch_and_heads_run_together=(0, 1, 2, 3),
+        joined_along_the_batch=(1, 0, 2, 3),
+        all_axes_turned_round=(3, 2, 1, 0),
+        words_and_numbers_exchanged=(0, 1, 3, 2),
+        batch_and_heads_exchanged=(1, 0, 2, 3),
+        heads_and_numbers_exchanged=(0, 3, 2, 1),
+    )
+    shape = slip.choose(
+        (batch, length, heads * d_head),
+        below_each_other=(batch, heads * length, d_head),
+        heads_taken_for_words=(batch, heads, length * d_head),
+        not_joined=(batch, length, heads, d_head),
+        one_long_row=(batch, length * heads * d_head),
+        sentences_side_by_side=(heads, length, batch * d_head),
+        batch_and_heads_run_together=(batch * heads, length, d_head),
+        joined_along_the_batch=(heads * batch, length, d_head),
+        sizes_named_in_another_order=(batch, heads, length * d_head),
+        all_words_in_one_heap=(batch * length, heads * d_head),
+    )
+    result = x.transpose(order).reshape(shape)
+    if slip.first_sentence_only:
+        result = result[0]
+    if slip.returns_a_list:
+        return result.tolist()
+    return result
 
 
 @merge_heads.variant
