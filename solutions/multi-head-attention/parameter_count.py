@@ -69,273 +69,129 @@ def grouped_sizes(rng):
     return kv_heads * group * int(rng.integers(3, 20)), kv_heads * group, kv_heads
 
 
-def parts(d_model, heads, kv_heads, bias):
-    """(weights, biases) of w_q, w_k, w_v, w_o."""
-    d_kv = (kv_heads or heads) * (d_model // heads)
-    widths = d_model, d_kv, d_kv, d_model
-    return [(d_model * width, width if bias else 0) for width in widths]
-
-
-def total(parts):
-    return sum(weights + biases for weights, biases in parts)
-
-
-@parameter_count.common_mistake
-def not_a_whole_number(d_model, heads, kv_heads=None, bias=False):
-    d_kv = d_model * (kv_heads or heads) / heads
-    return 2 * d_model * (d_model + d_kv) + (2 * (d_model + d_kv) if bias else 0)
-
-
-@parameter_count.misconception(
-    means="Only three weight matrices are counted: w_o is missing.",
-    nudge="The four are w_q, w_k, w_v and what comes after the heads are merged. What are its sizes?",
-)
-def output_forgotten(d_model, heads, kv_heads=None, bias=False):
-    return total(parts(d_model, heads, kv_heads, bias)[:3])
-
-
-@parameter_count.misconception(
-    means="Each head is counted with whole weight matrices of its own, so your number grows with `heads`.",
-    nudge="A head uses d_model / heads of the columns of a matrix. How many columns have all heads together?",
-)
-def whole_tables_for_every_head(d_model, heads, kv_heads=None, bias=False):
-    kv = kv_heads or heads
-    return 2 * (heads + kv) * (d_model**2 + (d_model if bias else 0))
-
-
-@parameter_count.misconception(
-    means="Four whole matrices are counted for each head, so your number grows with `heads`, and `kv_heads` "
-    "makes no difference.",
-    nudge="A head uses d_model / heads of the columns of a matrix. How many columns have all heads together?",
-)
-def four_tables_for_every_head(d_model, heads, kv_heads=None, bias=False):
-    return 4 * heads * (d_model**2 + (d_model if bias else 0))
-
-
-@parameter_count.misconception(
-    means="This is the count for one head only.",
-    nudge="A matrix has columns for all heads. How many is that?",
-)
-def one_head_only(d_model, heads, kv_heads=None, bias=False):
-    return 4 * (d_model + bool(bias)) * (d_model // heads)
-
-
-@parameter_count.misconception(
-    means="You counted the square of a head's size; a head's columns are still as long as a whole word.",
-    nudge="w_q multiplies a word of d_model numbers. How many rows does it have?",
-)
-def square_of_the_head_size(d_model, heads, kv_heads=None, bias=False):
+@parameter_count.slips("""
+    not_a_whole_number
+    output_forgotten: Only three weight matrices are counted: w_o is missing.
+        Hint: The four are w_q, w_k, w_v and what comes after the heads are merged. What are its sizes?
+    whole_tables_for_every_head: Each head is counted with whole weight matrices of its own, so your
+        number grows with `heads`.
+        Hint: A head uses d_model / heads of the columns of a matrix. How many columns have all heads
+        together?
+    four_tables_for_every_head: Four whole matrices are counted for each head, so your number grows with
+        `heads`, and `kv_heads` makes no difference.
+        Hint: A head uses d_model / heads of the columns of a matrix. How many columns have all heads
+        together?
+    one_head_only: This is the count for one head only.
+        Hint: A matrix has columns for all heads. How many is that?
+    square_of_the_head_size: You counted the square of a head's size; a head's columns are still as long
+        as a whole word.
+        Hint: w_q multiplies a word of d_model numbers. How many rows does it have?
+    groups_ignored: `kv_heads` makes no difference to your number.
+        Hint: With fewer heads of keys and values, which two matrices have fewer columns?
+    only_keys_shared: Only w_k got smaller with `kv_heads`.
+        Hint: Which other matrix computes something that the query heads share?
+    output_shared_too: w_o got smaller with `kv_heads` as well.
+        Hint: w_o receives the merged heads of the queries. How many numbers is that for each word?
+    kv_heads_taken_for_the_group: You took `kv_heads` for the number of query heads that share; it is the
+        number of heads of keys.
+        Hint: With 12 heads and kv_heads = 3, how many columns does w_k have?
+    a_column_for_each_kv_head: The matrices of keys and values have only `kv_heads` columns in your count.
+        Hint: Each head of keys has d_head numbers. How many columns do kv_heads of them need?
+    size_of_a_head_forgotten: You took the number of heads of keys for the number of their columns; the
+        size of a head is left out.
+        Hint: With d_model = 512 and 8 heads, how many numbers has a key of one head? And of all 8?
+    biases_forgotten: The biases are not counted.
+        Hint: What does `bias` change? Each matrix gets a bias with one number for each column.
+    biases_always: The biases are counted even when there are none.
+        Hint: Where does your code use `bias`?
+    biases_all_alike: All four biases have d_model numbers in your count, though shared keys and values
+        are smaller.
+        Hint: A bias is added to the result of a matrix. How many numbers do the keys of one word have?
+    one_number_a_bias: A bias is counted as a single number for each matrix.
+        Hint: A bias is a vector: it adds a different number to each column. How many is that?
+    no_bias_after_merging: w_o has no bias in your count.
+        Hint: Which of the four matrices get a bias when `bias` is True? Read the docstring again.
+    none_not_replaced: `kv_heads` is used as it is, and None is not a number.
+        Hint: What does None mean in the docstring? Replace None by that first.
+    none_taken_for_zero: Without `kv_heads` your layer has no keys and values: None was taken for 0.
+        Hint: What does None mean in the docstring?
+    none_taken_for_one: Without `kv_heads` you count one head of keys for all the queries.
+        Hint: What does None mean in the docstring?
+    always_the_base_transformer: You return the number of the base Transformer, whatever comes in.
+        Hint: Where does your code use `d_model`?
+    biases_of_one_head: Each bias is counted with the numbers of one head only.
+        Hint: A bias has as many numbers as its matrix has columns. How many columns have all heads together?
+    one_bias_for_all_tables: You counted a single bias of d_model numbers for the whole layer; each of
+        the four matrices has its own.
+        Hint: Which of the four matrices get a bias when `bias` is True? Read the docstring again.
+    output_forgotten + biases_forgotten
+    output_forgotten + groups_ignored
+    output_forgotten + biases_always
+    groups_ignored + biases_forgotten
+    groups_ignored + biases_always
+    groups_ignored + one_number_a_bias
+    groups_ignored + no_bias_after_merging
+    only_keys_shared + biases_all_alike
+    weights_times_the_heads: The weights are counted once for each head (the biases are right); all heads
+        together use each matrix once.
+        Hint: A head uses d_model / heads of the columns of a matrix. How many columns have all heads
+        together?
+    whole_words_for_each_kv_head: The matrices of keys and values have d_model columns for each of their
+        heads in your count; a head has d_model // heads.
+        Hint: With 8 heads of 64 numbers, how many columns has a matrix for a single head?
+    keys_or_values_forgotten: Keys and values are counted together as one matrix; each has its own.
+        Hint: Which four matrices are there? Count them in your formula.
+""")
+def parameter_count_with_slips(slip, d_model, heads, kv_heads=None, bias=False):
+    if slip.always_the_base_transformer:
+        return 1_048_576
     d_head = d_model // heads
-    kv = kv_heads or heads
-    return 2 * (heads + kv) * (d_head**2 + (d_head if bias else 0))
+    is_shared = kv_heads is not None
+    if slip.groups_ignored:
+        kv_heads = heads
+    if slip.kv_heads_taken_for_the_group:
+        kv_heads = heads // (kv_heads or 1)
+    if kv_heads is None and not slip.none_not_replaced:
+        kv_heads = slip.choose(heads, none_taken_for_zero=0, none_taken_for_one=1)
+    if slip.biases_forgotten:
+        bias = False
+    if slip.biases_always:
+        bias = True
 
+    # The columns of w_q, w_k, w_v and w_o.
+    d_kv = slip.choose(
+        kv_heads * d_head,
+        not_a_whole_number=d_model * kv_heads / heads,
+        size_of_a_head_forgotten=kv_heads,
+        whole_words_for_each_kv_head=d_model * kv_heads,
+    )
+    if slip.a_column_for_each_kv_head and is_shared:
+        d_kv = kv_heads
+    columns = slip.choose(
+        [d_model, d_kv, d_kv, d_model],
+        output_forgotten=[d_model, d_kv, d_kv],
+        keys_or_values_forgotten=[d_model, d_kv, d_model],
+        only_keys_shared=[d_model, d_kv, d_model, d_model],
+        whole_tables_for_every_head=[n * d_model for n in (heads, kv_heads, kv_heads, heads)],
+        four_tables_for_every_head=[heads * d_model] * 4,
+        one_head_only=[d_head] * 4,
+    )
 
-@parameter_count.misconception(
-    means="`kv_heads` makes no difference to your number.",
-    nudge="With fewer heads of keys and values, which two matrices have fewer columns?",
-)
-def groups_ignored(d_model, heads, kv_heads=None, bias=False):
-    return total(parts(d_model, heads, heads, bias))
-
-
-@parameter_count.misconception(
-    means="Only w_k got smaller with `kv_heads`.",
-    nudge="Which other matrix computes something that the query heads share?",
-)
-def only_keys_shared(d_model, heads, kv_heads=None, bias=False):
-    q, k, _, o = parts(d_model, heads, kv_heads, bias)
-    return total([q, k, q, o])
-
-
-@parameter_count.misconception(
-    means="w_o got smaller with `kv_heads` as well.",
-    nudge="w_o receives the merged heads of the queries. How many numbers is that for each word?",
-)
-def output_shared_too(d_model, heads, kv_heads=None, bias=False):
-    q, k, v, o = parts(d_model, heads, kv_heads, bias)
-    return total([q, k, v]) + k[0] + o[1]
-
-
-@parameter_count.misconception(
-    means="You took `kv_heads` for the number of query heads that share; it is the number of heads of keys.",
-    nudge="With 12 heads and kv_heads = 3, how many columns does w_k have?",
-)
-def kv_heads_taken_for_the_group(d_model, heads, kv_heads=None, bias=False):
-    return total(parts(d_model, heads, heads // (kv_heads or 1), bias))
-
-
-@parameter_count.misconception(
-    means="The matrices of keys and values have only `kv_heads` columns in your count.",
-    nudge="Each head of keys has d_head numbers. How many columns do kv_heads of them need?",
-)
-def a_column_for_each_kv_head(d_model, heads, kv_heads=None, bias=False):
-    d_kv = kv_heads or d_model
-    return 2 * d_model * (d_model + d_kv) + (2 * (d_model + d_kv) if bias else 0)
-
-
-@parameter_count.misconception(
-    means="You took the number of heads of keys for the number of their columns; the size of a head is left out.",
-    nudge="With d_model = 512 and 8 heads, how many numbers has a key of one head? And of all 8?",
-)
-def size_of_a_head_forgotten(d_model, heads, kv_heads=None, bias=False):
-    d_kv = heads if kv_heads is None else kv_heads
-    return 2 * d_model * (d_model + d_kv) + (2 * (d_model + d_kv) if bias else 0)
-
-
-@parameter_count.misconception(
-    means="The biases are not counted.",
-    nudge="What does `bias` change? Each matrix gets a bias with one number for each column.",
-)
-def biases_forgotten(d_model, heads, kv_heads=None, bias=False):
-    return total(parts(d_model, heads, kv_heads, False))
-
-
-@parameter_count.misconception(
-    means="The biases are counted even when there are none.",
-    nudge="Where does your code use `bias`?",
-)
-def biases_always(d_model, heads, kv_heads=None, bias=False):
-    return total(parts(d_model, heads, kv_heads, True))
-
-
-@parameter_count.misconception(
-    means="All four biases have d_model numbers in your count, though shared keys and values are smaller.",
-    nudge="A bias is added to the result of a matrix. How many numbers do the keys of one word have?",
-)
-def biases_all_alike(d_model, heads, kv_heads=None, bias=False):
-    return total(parts(d_model, heads, kv_heads, False)) + (4 * d_model if bias else 0)
-
-
-@parameter_count.misconception(
-    means="A bias is counted as a single number for each matrix.",
-    nudge="A bias is a vector: it adds a different number to each column. How many is that?",
-)
-def one_number_a_bias(d_model, heads, kv_heads=None, bias=False):
-    return total(parts(d_model, heads, kv_heads, False)) + 4 * bool(bias)
-
-
-@parameter_count.misconception(
-    means="w_o has no bias in your count.",
-    nudge="Which of the four matrices get a bias when `bias` is True? Read the docstring again.",
-)
-def no_bias_after_merging(d_model, heads, kv_heads=None, bias=False):
-    return total(parts(d_model, heads, kv_heads, bias)) - (d_model if bias else 0)
-
-
-@parameter_count.misconception(
-    means="`kv_heads` is used as it is, and None is not a number.",
-    nudge="What does None mean in the docstring? Replace None by that first.",
-)
-def none_not_replaced(d_model, heads, kv_heads=None, bias=False):
-    return total(parts(d_model, heads, kv_heads * 1, bias))
-
-
-@parameter_count.misconception(
-    means="Without `kv_heads` your layer has no keys and values: None was taken for 0.",
-    nudge="What does None mean in the docstring?",
-)
-def none_taken_for_zero(d_model, heads, kv_heads=None, bias=False):
-    d_kv = (kv_heads or 0) * (d_model // heads)
-    return 2 * d_model * (d_model + d_kv) + (2 * (d_model + d_kv) if bias else 0)
-
-
-@parameter_count.misconception(
-    means="Without `kv_heads` you count one head of keys for all the queries.",
-    nudge="What does None mean in the docstring?",
-)
-def none_taken_for_one(d_model, heads, kv_heads=None, bias=False):
-    return total(parts(d_model, heads, kv_heads or 1, bias))
-
-
-@parameter_count.misconception(
-    means="You return the number of the base Transformer, whatever comes in.",
-    nudge="Where does your code use `d_model`?",
-)
-def always_the_base_transformer(d_model, heads, kv_heads=None, bias=False):
-    return 1_048_576
-
-
-@parameter_count.misconception(
-    means="Each bias is counted with the numbers of one head only.",
-    nudge="A bias has as many numbers as its matrix has columns. How many columns have all heads together?",
-)
-def biases_of_one_head(d_model, heads, kv_heads=None, bias=False):
-    return total(parts(d_model, heads, kv_heads, False)) + (4 * (d_model // heads) if bias else 0)
-
-
-@parameter_count.misconception(
-    means="You counted a single bias of d_model numbers for the whole layer; each of the four matrices has its own.",
-    nudge="Which of the four matrices get a bias when `bias` is True? Read the docstring again.",
-)
-def one_bias_for_all_tables(d_model, heads, kv_heads=None, bias=False):
-    return total(parts(d_model, heads, kv_heads, False)) + (d_model if bias else 0)
-
-
-@parameter_count.combined_misconception(output_forgotten, biases_forgotten)
-def neither_output_nor_biases(d_model, heads, kv_heads=None, bias=False):
-    return total(parts(d_model, heads, kv_heads, False)[:3])
-
-
-@parameter_count.combined_misconception(output_forgotten, groups_ignored)
-def neither_output_nor_groups(d_model, heads, kv_heads=None, bias=False):
-    return total(parts(d_model, heads, heads, bias)[:3])
-
-
-@parameter_count.combined_misconception(output_forgotten, biases_always)
-def no_output_and_biases_always(d_model, heads, kv_heads=None, bias=False):
-    return total(parts(d_model, heads, kv_heads, True)[:3])
-
-
-@parameter_count.combined_misconception(groups_ignored, biases_forgotten)
-def neither_groups_nor_biases(d_model, heads, kv_heads=None, bias=False):
-    return total(parts(d_model, heads, heads, False))
-
-
-@parameter_count.combined_misconception(groups_ignored, biases_always)
-def no_groups_and_biases_always(d_model, heads, kv_heads=None, bias=False):
-    return total(parts(d_model, heads, heads, True))
-
-
-@parameter_count.combined_misconception(groups_ignored, one_number_a_bias)
-def no_groups_and_one_number_a_bias(d_model, heads, kv_heads=None, bias=False):
-    return total(parts(d_model, heads, heads, False)) + 4 * bool(bias)
-
-
-@parameter_count.combined_misconception(groups_ignored, no_bias_after_merging)
-def no_groups_and_no_bias_after_merging(d_model, heads, kv_heads=None, bias=False):
-    return no_bias_after_merging(d_model, heads, heads, bias)
-
-
-@parameter_count.combined_misconception(only_keys_shared, biases_all_alike)
-def only_keys_shared_biases_alike(d_model, heads, kv_heads=None, bias=False):
-    return only_keys_shared(d_model, heads, kv_heads, False) + (4 * d_model if bias else 0)
-
-
-@parameter_count.misconception(
-    means="The weights are counted once for each head (the biases are right); all heads together use each matrix once.",
-    nudge="A head uses d_model / heads of the columns of a matrix. How many columns have all heads together?",
-)
-def weights_times_the_heads(d_model, heads, kv_heads=None, bias=False):
-    return sum(heads * weights + biases for weights, biases in parts(d_model, heads, kv_heads, bias))
-
-
-@parameter_count.misconception(
-    means="The matrices of keys and values have d_model columns for each of their heads in your count; a head has "
-    "d_model // heads.",
-    nudge="With 8 heads of 64 numbers, how many columns has a matrix for a single head?",
-)
-def whole_words_for_each_kv_head(d_model, heads, kv_heads=None, bias=False):
-    width = d_model * (kv_heads or heads)
-    return 2 * d_model * (d_model + width) + (2 * (d_model + width) if bias else 0)
-
-
-@parameter_count.misconception(
-    means="Keys and values are counted together as one matrix; each has its own.",
-    nudge="Which four matrices are there? Count them in your formula.",
-)
-def keys_or_values_forgotten(d_model, heads, kv_heads=None, bias=False):
-    one = parts(d_model, heads, kv_heads, bias)
-    return total([one[0], one[1], one[3]])
+    count = sum(columns) * slip.choose(d_model, square_of_the_head_size=d_head)
+    if slip.weights_times_the_heads:
+        count *= heads
+    if slip.output_shared_too:
+        count -= d_model * (d_model - d_kv)
+    if bias:
+        count += slip.choose(
+            sum(columns),
+            biases_all_alike=4 * d_model,
+            one_number_a_bias=4,
+            no_bias_after_merging=sum(columns[:3]),
+            biases_of_one_head=4 * d_head,
+            one_bias_for_all_tables=d_model,
+        )
+    return count
 
 
 @parameter_count.variant
