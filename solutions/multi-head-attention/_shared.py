@@ -1,4 +1,4 @@
-"""Helpers of the lab's exercises: inputs, and one layer that can be made to go wrong in a single step."""
+"""Helpers of the lab's exercises: inputs, and the layer and its steps as they should be."""
 
 import numpy as np
 
@@ -45,7 +45,7 @@ def any_mask(rng, mask, batch, L_q, L_k):
     return some_allowed(rng, *[axes[name] for name in mask.strip("()").split(", ")])
 
 
-# The steps of the layer, as they should be.
+# The steps of the layer, as they should be, and two that only reshape.
 
 
 def split(x, heads):
@@ -73,43 +73,22 @@ def softmax(scores, axis=-1):
     return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
-def beside_heads(mask):
-    return np.expand_dims(mask, -3)
+def attend(q, k, v, mask=None):
+    scores = scaled(q, k)
+    if mask is not None:
+        scores = np.where(np.expand_dims(mask, -3), scores, -np.inf)
+    return softmax(scores) @ v
 
 
-def hide(scores, mask):
-    return scores if mask is None else np.where(beside_heads(mask), scores, -np.inf)
+def repeat(x, heads):
+    return np.repeat(x, heads // x.shape[1], axis=1)
 
 
-def attend(q, k, v, mask=None, *, score=scaled, hide=hide, share=softmax):
-    return share(hide(score(q, k), mask)) @ v
-
-
-def layer(
-    queries,
-    keys,
-    values,
-    w_q,
-    w_k,
-    w_v,
-    w_o,
-    heads,
-    mask=None,
-    *,
-    kv_heads=None,
-    split=split,
-    merge=merge,
-    repeat=None,
-    **steps,
-):
-    """The whole layer; each step can be replaced by one that is wrong."""
+def layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None, *, kv_heads=None, repeat=repeat):
+    """The whole layer; `repeat` can be replaced where keys and values have fewer heads than queries."""
     q = split(queries @ w_q, heads)
     k = split(keys @ w_k, kv_heads or heads)
     v = split(values @ w_v, kv_heads or heads)
     if kv_heads is not None:
-        k, v = ((repeat or repeated)(heads_of, heads) for heads_of in (k, v))
-    return merge(attend(q, k, v, mask, **steps)) @ w_o
-
-
-def repeated(x, heads):
-    return np.repeat(x, heads // x.shape[1], axis=1)
+        k, v = repeat(k, heads), repeat(v, heads)
+    return merge(attend(q, k, v, mask)) @ w_o

@@ -7,15 +7,11 @@ from autograder.authoring import Exercise, inputs, sizes
 from ._shared import (
     MASKS,
     any_mask,
-    attend,
-    hide,
     layer,
     layer_inputs,
     merge,
     merge_by_reshape,
     padding,
-    repeated,
-    scaled,
     softmax,
     some_allowed,
     split,
@@ -99,64 +95,127 @@ def one_mask_a_sentence(rng):
     return layer_inputs(rng, batch, L_q, L_k, 6, d_head, 2, mask)
 
 
-# Who reads from whom.
+@grouped_query_attention.slips("""
+    tiled: The key heads are in the order 0, 1, 0, 1, so neighbouring query heads do not share one.
+        Hint: Query heads 0, 1 and 2 should all read key head 0. Compare `np.tile` with `np.repeat` on a
+        short list.
+    keys_repeated_values_tiled: The keys are repeated one way and the values another, so a head weighs
+        the values of another group.
+        Hint: Keys and values of a head belong together. Are the two lines the same?
+    divided_by_kv_heads: You divided the head's number by `kv_heads`; it is the size of a group that counts.
+        Hint: With 6 heads of queries and 2 of keys, heads 0, 1, 2 belong together. By what do you divide
+        0 to 5 to see that?
+    repeated_kv_heads_times: You repeated each head `kv_heads` times: that is how many heads of keys
+        there are, not how many queries share one.
+        Hint: 8 heads of queries read 2 heads of keys. How often must each of the 2 appear, to make 8?
+    repeated_heads_times: You repeated each head `heads` times; each serves only the queries of its own group.
+        Hint: 8 heads of queries read 2 heads of keys. How often must each of the 2 appear, to make 8?
+    repeated_before_the_cut: You repeated the columns one by one before they were split, so a head has
+        few of them, several times.
+        Hint: A whole head is to be repeated. When is there an axis of the heads to repeat along?
+    first_key_head_for_all: All query heads read the first head of keys and values.
+        Hint: There are `kv_heads` of them. Which query head reads which?
+    key_heads_averaged: The heads of keys and values are averaged into one for all query heads.
+        Hint: Nothing is averaged between heads: each query head reads one head of keys. Which one?
+    queries_averaged: The queries of a group are averaged, so all its heads ask the same question.
+        Hint: Only keys and values are shared. How many different questions should a group ask?
+    keys_cut_into_all_heads: Keys and values are split into `heads` heads, but they have only `kv_heads`:
+        they come out too small.
+        Hint: w_k has kv_heads · d_head columns. Into how many heads do you split the result?
+    key_heads_not_repeated: The queries have more heads than the keys, and nothing makes the two numbers
+        equal.
+        Hint: Each head of keys must serve heads // kv_heads heads of queries. Which function repeats
+        along an axis?
+    split_by_reshape_alone: The heads are made by reshaping alone: each is given pieces of only some words.
+        Hint: Does your layer call `split_heads`, and does that pass its own check?
+    merged_by_reshape_alone: The heads are joined by reshaping alone, so that one word's row holds one
+        head of several words.
+        Hint: Does your layer call `merge_heads`, and does that pass its own check?
+    cut_before_projecting: The words are split into heads before they are multiplied by a weight matrix,
+        which has a row for each of their d numbers.
+        Hint: Each head should see the whole word through its own columns of the matrix. Which comes
+        first, `@` or the split?
+    no_output_projection: The last projection is missing: the merged heads were never multiplied by w_o.
+        Hint: Which of the four matrices does your code not use?
+    keys_for_values: The values are made from the keys: w_v is right, but what it multiplies is not.
+        Hint: The function receives three inputs. Where do you use `values`?
+    values_projected_as_keys: The values are projected by w_k, the matrix for the keys.
+        Hint: Three similar lines are easily copied. Which weight matrix belongs to which of the three inputs?
+    scale_of_the_whole_word: The scores are divided by √d, the size of a whole word; a head's keys are
+        smaller.
+        Hint: How many numbers does one key of one head hold?
+    scale_of_all_keys: The scores are divided by the root of all that w_k makes, the keys of several
+        heads together.
+        Hint: How many numbers does one key of one head hold?
+    no_scale: The scores are not divided by anything.
+        Hint: Which root makes the scores of small and of large heads comparable?
+    mask_ignored: The mask is not used: hidden keys are attended to. Hint: Where do you pass `mask` on?
+    mask_inverted: The mask is inverted: you attend to the keys that are hidden.
+        Hint: True means “may attend”. Which of the two does your `where` send to a very low score?
+    no_room_for_heads: The mask has no axis for the heads: NumPy matches its sentences with the heads, or
+        cannot match them at all.
+        Hint: The scores are (batch, heads, L_q, L_k), the mask (batch, L_q, L_k). Where does it need an
+        axis of length 1?
+    tiled + no_scale
+    tiled + mask_ignored
+    tiled + no_output_projection
+    tiled + scale_of_the_whole_word
+    no_scale + mask_ignored
+    no_output_projection + no_scale
+    returns_a_tuple
+""")
+def grouped_query_attention_with_slips(
+    slip, queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None
+):
+    group = heads // kv_heads
+    values = slip.choose(values, keys_for_values=keys)
+    w_v = slip.choose(w_v, values_projected_as_keys=w_k)
+    if slip.repeated_before_the_cut:
+        w_k, w_v = np.repeat(w_k, group, axis=1), np.repeat(w_v, group, axis=1)
+    parts = slip.choose(kv_heads, keys_cut_into_all_heads=heads, repeated_before_the_cut=heads)
 
+    cut = slip.choose(split, split_by_reshape_alone=split_by_reshape)
+    if slip.cut_before_projecting:
+        q, k, v = cut(queries, heads) @ w_q, cut(keys, parts) @ w_k, cut(values, parts) @ w_v
+    else:
+        q, k, v = cut(queries @ w_q, heads), cut(keys @ w_k, parts), cut(values @ w_v, parts)
+    if slip.queries_averaged:
+        q = q.reshape(len(q), kv_heads, group, *q.shape[2:]).mean(axis=2).repeat(group, axis=1)
+    if slip.key_heads_averaged:
+        k, v = k.mean(axis=1, keepdims=True), v.mean(axis=1, keepdims=True)
 
-@grouped_query_attention.misconception(
-    means="The key heads are in the order 0, 1, 0, 1, so neighbouring query heads do not share one.",
-    nudge="Query heads 0, 1 and 2 should all read key head 0. Compare `np.tile` with `np.repeat` on "
-    "a short list.",
-)
-def tiled(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
-    return layer(*given, kv_heads=kv_heads, repeat=tile)
+    each = np.arange(kv_heads)
+    own = slip.choose(
+        each.repeat(group),
+        tiled=np.tile(each, group),
+        divided_by_kv_heads=np.arange(heads) // kv_heads,
+        repeated_kv_heads_times=each.repeat(kv_heads),
+        repeated_heads_times=each.repeat(heads),
+        first_key_head_for_all=[0],
+        key_heads_averaged=[0],
+        key_heads_not_repeated=each,
+        keys_cut_into_all_heads=np.arange(heads),
+        repeated_before_the_cut=np.arange(heads),
+    )
+    k, v = k[:, own], v[:, slip.choose(own, keys_repeated_values_tiled=np.tile(each, group))]
 
+    d_head = q.shape[-1]
+    excess = slip.choose(1, scale_of_the_whole_word=heads**0.5, scale_of_all_keys=kv_heads**0.5)
+    scores = q @ np.swapaxes(k, -1, -2) / slip.choose(d_head**0.5, no_scale=1) / excess
+    if mask is not None and not slip.mask_ignored:
+        allowed = slip.choose(
+            np.expand_dims(mask, -3), mask_inverted=~np.expand_dims(mask, -3), no_room_for_heads=mask
+        )
+        scores = np.where(allowed, scores, -1e9)
+    weights = softmax(scores)
 
-def tile(x, heads):
-    return np.tile(x, (1, heads // x.shape[1], 1, 1))
-
-
-@grouped_query_attention.misconception(
-    means="The keys are repeated one way and the values another, so a head weighs the values of "
-    "another group.",
-    nudge="Keys and values of a head belong together. Are the two lines the same?",
-)
-def keys_repeated_values_tiled(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    q, k, v = split(queries @ w_q, heads), split(keys @ w_k, kv_heads), split(values @ w_v, kv_heads)
-    context = attend(q, repeated(k, heads), tile(v, heads), mask)
-    return context.transpose(0, 2, 1, 3).reshape(queries.shape) @ w_o
-
-
-@grouped_query_attention.misconception(
-    means="You divided the head's number by `kv_heads`; it is the size of a group that counts.",
-    nudge="With 6 heads of queries and 2 of keys, heads 0, 1, 2 belong together. By what do you "
-    "divide 0 to 5 to see that?",
-)
-def divided_by_kv_heads(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    def choose(x, heads):
-        return x[:, np.arange(heads) // x.shape[1]]
-
-    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
-    return layer(*given, kv_heads=kv_heads, repeat=choose)
-
-
-@grouped_query_attention.misconception(
-    means="You repeated each head `kv_heads` times: that is how many heads of keys there are, not how many "
-    "queries share one.",
-    nudge="8 heads of queries read 2 heads of keys. How often must each of the 2 appear, to make 8?",
-)
-def repeated_kv_heads_times(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
-    return layer(*given, kv_heads=kv_heads, repeat=lambda x, heads: np.repeat(x, kv_heads, axis=1))
-
-
-@grouped_query_attention.misconception(
-    means="You repeated each head `heads` times; each serves only the queries of its own group.",
-    nudge="8 heads of queries read 2 heads of keys. How often must each of the 2 appear, to make 8?",
-)
-def repeated_heads_times(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
-    return layer(*given, kv_heads=kv_heads, repeat=lambda x, heads: np.repeat(x, heads, axis=1))
+    join = slip.choose(merge, merged_by_reshape_alone=merge_by_reshape)
+    result = join(weights @ v)
+    if not slip.no_output_projection:
+        result = result @ w_o
+    if slip.returns_a_tuple:
+        return result, weights
+    return result
 
 
 @grouped_query_attention.misconception(
@@ -167,242 +226,6 @@ def repeated_heads_times(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_he
 def repeated_without_an_axis(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
     given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
     return layer(*given, kv_heads=kv_heads, repeat=lambda x, heads: np.repeat(x, heads // kv_heads))
-
-
-@grouped_query_attention.misconception(
-    means="You repeated the columns one by one before they were split, so a head has few of them, several times.",
-    nudge="A whole head is to be repeated. When is there an axis of the heads to repeat along?",
-)
-def repeated_before_the_cut(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    widen = [np.repeat(w, heads // kv_heads, axis=1) for w in (w_k, w_v)]
-    return layer(queries, keys, values, w_q, *widen, w_o, heads, mask)
-
-
-@grouped_query_attention.misconception(
-    means="All query heads read the first head of keys and values.",
-    nudge="There are `kv_heads` of them. Which query head reads which?",
-)
-def first_key_head_for_all(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
-    return layer(*given, kv_heads=kv_heads, repeat=lambda x, heads: x[:, :1])
-
-
-@grouped_query_attention.misconception(
-    means="The heads of keys and values are averaged into one for all query heads.",
-    nudge="Nothing is averaged between heads: each query head reads one head of keys. Which one?",
-)
-def key_heads_averaged(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
-    return layer(*given, kv_heads=kv_heads, repeat=lambda x, heads: x.mean(axis=1, keepdims=True))
-
-
-@grouped_query_attention.misconception(
-    means="The queries of a group are averaged, so all its heads ask the same question.",
-    nudge="Only keys and values are shared. How many different questions should a group ask?",
-)
-def queries_averaged(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    q = split(queries @ w_q, heads)
-    batch, _, length, d_head = q.shape
-    q = q.reshape(batch, kv_heads, -1, length, d_head).mean(axis=2)
-    context = attend(q, split(keys @ w_k, kv_heads), split(values @ w_v, kv_heads), mask)
-    return repeated(context, heads).transpose(0, 2, 1, 3).reshape(queries.shape) @ w_o
-
-
-@grouped_query_attention.misconception(
-    means="Keys and values are split into `heads` heads, but they have only `kv_heads`: they come "
-    "out too small.",
-    nudge="w_k has kv_heads · d_head columns. Into how many heads do you split the result?",
-)
-def keys_cut_into_all_heads(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask)
-
-
-@grouped_query_attention.misconception(
-    means="The queries have more heads than the keys, and nothing makes the two numbers equal.",
-    nudge="Each head of keys must serve heads // kv_heads heads of queries. Which function repeats "
-    "along an axis?",
-)
-def key_heads_not_repeated(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
-    return layer(*given, kv_heads=kv_heads, repeat=lambda x, heads: x)
-
-
-# As in the exercise before.
-
-
-@grouped_query_attention.misconception(
-    means="The heads are made by reshaping alone: each is given pieces of only some words.",
-    nudge="Does your layer call `split_heads`, and does that pass its own check?",
-)
-def split_by_reshape_alone(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
-    return layer(*given, kv_heads=kv_heads, split=split_by_reshape)
-
-
-@grouped_query_attention.misconception(
-    means="The heads are joined by reshaping alone, so that one word's row holds one head of several words.",
-    nudge="Does your layer call `merge_heads`, and does that pass its own check?",
-)
-def merged_by_reshape_alone(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
-    return layer(*given, kv_heads=kv_heads, merge=merge_by_reshape)
-
-
-@grouped_query_attention.misconception(
-    means="The words are split into heads before they are multiplied by a weight matrix, which has a row for each of "
-    "their d numbers.",
-    nudge="Each head should see the whole word through its own columns of the matrix. Which comes "
-    "first, `@` or the split?",
-)
-def cut_before_projecting(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    q, k, v = split(queries, heads) @ w_q, split(keys, kv_heads) @ w_k, split(values, kv_heads) @ w_v
-    return merge(attend(q, repeated(k, heads), repeated(v, heads), mask)) @ w_o
-
-
-@grouped_query_attention.misconception(
-    means="The last projection is missing: the merged heads were never multiplied by w_o.",
-    nudge="Which of the four matrices does your code not use?",
-)
-def no_output_projection(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    plain = np.eye(len(w_o), dtype=w_o.dtype)
-    return layer(queries, keys, values, w_q, w_k, w_v, plain, heads, mask, kv_heads=kv_heads)
-
-
-@grouped_query_attention.misconception(
-    means="The values are made from the keys: w_v is right, but what it multiplies is not.",
-    nudge="The function receives three inputs. Where do you use `values`?",
-)
-def keys_for_values(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    return layer(queries, keys, keys, w_q, w_k, w_v, w_o, heads, mask, kv_heads=kv_heads)
-
-
-@grouped_query_attention.misconception(
-    means="The values are projected by w_k, the matrix for the keys.",
-    nudge="Three similar lines are easily copied. Which weight matrix belongs to which of the three inputs?",
-)
-def values_projected_as_keys(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    return layer(queries, keys, values, w_q, w_k, w_k, w_o, heads, mask, kv_heads=kv_heads)
-
-
-@grouped_query_attention.misconception(
-    means="The scores are divided by √d, the size of a whole word; a head's keys are smaller.",
-    nudge="How many numbers does one key of one head hold?",
-)
-def scale_of_the_whole_word(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    def score(q, k):
-        return scaled(q, k) / heads**0.5
-
-    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
-    return layer(*given, kv_heads=kv_heads, score=score)
-
-
-@grouped_query_attention.misconception(
-    means="The scores are divided by the root of all that w_k makes, the keys of several heads together.",
-    nudge="How many numbers does one key of one head hold?",
-)
-def scale_of_all_keys(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    def score(q, k):
-        return scaled(q, k) / kv_heads**0.5
-
-    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
-    return layer(*given, kv_heads=kv_heads, score=score)
-
-
-@grouped_query_attention.misconception(
-    means="The scores are not divided by anything.",
-    nudge="Which root makes the scores of small and of large heads comparable?",
-)
-def no_scale(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    def score(q, k):
-        return q @ np.swapaxes(k, -1, -2)
-
-    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
-    return layer(*given, kv_heads=kv_heads, score=score)
-
-
-@grouped_query_attention.misconception(
-    means="The mask is not used: hidden keys are attended to.",
-    nudge="Where do you pass `mask` on?",
-)
-def mask_ignored(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads=kv_heads)
-
-
-@grouped_query_attention.misconception(
-    means="The mask is inverted: you attend to the keys that are hidden.",
-    nudge="True means “may attend”. Which of the two does your `where` send to a very low score?",
-)
-def mask_inverted(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    def masked(scores, mask):
-        return scores if mask is None else np.maximum(hide(scores, ~mask), -1e9)
-
-    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
-    return layer(*given, kv_heads=kv_heads, hide=masked)
-
-
-@grouped_query_attention.misconception(
-    means="The mask has no axis for the heads: NumPy matches its sentences with the heads, or cannot "
-    "match them at all.",
-    nudge="The scores are (batch, heads, L_q, L_k), the mask (batch, L_q, L_k). Where does it need "
-    "an axis of length 1?",
-)
-def no_room_for_heads(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    def masked(scores, mask):
-        return scores if mask is None else np.where(mask, scores, -1e9)
-
-    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
-    return layer(*given, kv_heads=kv_heads, hide=masked)
-
-
-# Two at once.
-
-
-def unscaled(q, k):
-    return q @ np.swapaxes(k, -1, -2)
-
-
-@grouped_query_attention.combined_misconception(tiled, no_scale)
-def tiled_and_unscaled(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
-    return layer(*given, kv_heads=kv_heads, repeat=tile, score=unscaled)
-
-
-@grouped_query_attention.combined_misconception(tiled, mask_ignored)
-def tiled_and_no_mask(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads=kv_heads, repeat=tile)
-
-
-@grouped_query_attention.combined_misconception(tiled, no_output_projection)
-def tiled_and_unprojected(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    plain = np.eye(len(w_o), dtype=w_o.dtype)
-    return layer(queries, keys, values, w_q, w_k, w_v, plain, heads, mask, kv_heads=kv_heads, repeat=tile)
-
-
-@grouped_query_attention.combined_misconception(tiled, scale_of_the_whole_word)
-def tiled_and_the_whole_word(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    def score(q, k):
-        return scaled(q, k) / heads**0.5
-
-    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
-    return layer(*given, kv_heads=kv_heads, repeat=tile, score=score)
-
-
-@grouped_query_attention.combined_misconception(no_scale, mask_ignored)
-def neither_scale_nor_mask(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads=kv_heads, score=unscaled)
-
-
-@grouped_query_attention.combined_misconception(no_output_projection, no_scale)
-def neither_projection_nor_scale(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    plain = np.eye(len(w_o), dtype=w_o.dtype)
-    return layer(queries, keys, values, w_q, w_k, w_v, plain, heads, mask, kv_heads=kv_heads, score=unscaled)
-
-
-@grouped_query_attention.common_mistake
-def returns_a_tuple(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
-    q, k = split(queries @ w_q, heads), repeated(split(keys @ w_k, kv_heads), heads)
-    result = layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask, kv_heads=kv_heads)
-    return result, softmax(hide(scaled(q, k), mask))
 
 
 # Right in other words.

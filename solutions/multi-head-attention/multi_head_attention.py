@@ -8,7 +8,6 @@ from ._shared import (
     MASKS,
     any_mask,
     attend,
-    hide,
     layer,
     layer_inputs,
     merge,
@@ -80,41 +79,195 @@ def one_mask_a_sentence(rng):
     return layer_inputs(rng, batch, L_q, L_k, heads, d_head, mask=mask)
 
 
-# The heads.
+@multi_head_attention.slips("""
+    reshaped_there_and_back: Heads are made and joined by reshaping alone: the shapes fit, but each head
+        is given pieces of only some words.
+        Hint: Try your steps on three words of four numbers. Whose numbers are in head 0?
+    split_by_reshape_alone: The heads are made by reshaping alone: each is given pieces of only some words.
+        Hint: Does your layer call `split_heads`, and does that pass its own check?
+    merged_by_reshape_alone: The heads are joined by reshaping alone, so that one word's row holds one
+        head of several words.
+        Hint: Does your layer call `merge_heads`, and does that pass its own check?
+    one_big_head: This is one big head: `heads` makes no difference.
+        Hint: Which function cuts the projected queries, keys and values, and what does it need to know?
+    heads_attend_to_heads: The heads were never put before the words, so heads attend to heads within one
+        word, and words to no query.
+        Hint: Attention works on the last two axes. Which two must they be: words and numbers, or heads
+        and numbers?
+    no_output_projection: The last projection is missing: the merged heads were never multiplied by w_o.
+        Hint: Which of the four matrices does your code not use?
+    one_projection_for_all: w_q is used for the keys and the values too.
+        Hint: Three similar lines are easily copied. Which weight matrix belongs to which of the three inputs?
+    values_projected_as_keys: The values are projected by w_k, the matrix for the keys.
+        Hint: Three similar lines are easily copied. Which weight matrix belongs to which of the three inputs?
+    values_not_projected: The values are not projected: w_v is not used.
+        Hint: Which of the four matrices does your code not use?
+    queries_for_everything: Keys and values are made from the queries: this is right for self-attention only.
+        Hint: The function receives three inputs. Where do you use `keys` and `values`?
+    keys_for_values: The values are made from the keys: w_v is right, but what it multiplies is not.
+        Hint: The function receives three inputs. Where do you use `values`?
+    tables_transposed: You multiplied by the transposed matrices; some libraries store them that way
+        round, but here it is x @ w.
+        Hint: In these formulas the rows of a matrix belong to what comes in, and its columns to what
+        goes out. Is a `.T` too many?
+    queries_added: The queries were added to the result; that residual connection belongs to the block
+        around this layer.
+        Hint: What does the formula return, once the merged heads are multiplied by w_o?
+    scale_of_the_whole_word: The scores are divided by √d, the size of a whole word; a head's keys are
+        smaller.
+        Hint: How many numbers does one key of one head hold?
+    no_scale: The scores are not divided by anything.
+        Hint: Which root makes the scores of small and of large heads comparable?
+    scaled_twice: The scores are divided twice by √d_head.
+        Hint: Does the attention function that you call divide already?
+    scale_of_the_number_of_heads: The scores are divided by the root of the number of heads, not of the
+        size of one.
+        Hint: How many numbers does one key of one head hold?
+    no_softmax: The values are multiplied by the scores themselves; there is no softmax.
+        Hint: Which step turns the scores of a query into shares that add up to 1?
+    softmax_over_queries: The softmax runs over the queries: each key's column adds up to 1, not each
+        query's row.
+        Hint: The weights of each query add up to 1. Which axis of the scores are the keys?
+    softmax_over_heads: The softmax runs over the heads, so the weights add up to 1 over the heads.
+        Hint: In each head the weights add up to 1 over the keys. Which axis of (batch, heads, L_q, L_k)
+        is that?
+    room_for_heads_counted_from_the_front: Your layer only works with a mask whose first axis is the
+        batch; one of shape (L_q, L_k) does not fit.
+        Hint: Count the axes from the end: heads go before the last two. How do you write that for two
+        axes and for three?
+    no_room_for_heads: The mask has no axis for the heads: NumPy matches its sentences with the heads, or
+        cannot match them at all.
+        Hint: The scores are (batch, heads, L_q, L_k), the mask (batch, L_q, L_k). Where does it need an
+        axis of length 1?
+    mask_ignored: The mask is not used: hidden keys are attended to. Hint: Where do you pass `mask` on?
+    mask_inverted: The mask is inverted: you attend to the keys that are hidden.
+        Hint: True means “may attend”. Which of the two does your `where` send to a very low score?
+    mask_after_softmax: The mask is applied after the softmax, so what is left of each row no longer adds
+        up to 1.
+        Hint: The weights of the visible keys should add up to 1. At which step must you remove the
+        hidden ones?
+    scores_times_mask: Hidden scores are multiplied by 0, and a score of 0 is an ordinary score: exp(0) is 1.
+        Hint: Which score has an exponential of 0?
+    mask_added: The boolean mask is added to the scores: True counts as 1, so allowed keys are favoured,
+        not alone.
+        Hint: Only a mask in the additive form may be added. Which operation suits a boolean one?
+    always_causal: The layer is always causal, whatever the mask says.
+        Hint: The caller decides who may attend to whom. Where do you use `mask`?
+    first_mask_for_all: The mask of the first sentence is used for all of them.
+        Hint: Each sentence has its own mask. Is there an index `[0]` too many?
+    room_for_heads_in_front: The new axis of the mask is the first one, where NumPy would add one anyway:
+        so a mask's sentences are matched with the heads, or with nothing at all.
+        Hint: The scores are (batch, heads, L_q, L_k), the mask (batch, L_q, L_k). Where does it need an
+        axis of length 1?
+    room_for_heads_at_the_end: The new axis of the mask is the last one, where the scores have the keys.
+        Hint: The scores are (batch, heads, L_q, L_k), the mask (batch, L_q, L_k). Where does it need an
+        axis of length 1?
+    no_scale + mask_ignored
+    no_scale + no_output_projection
+    scale_of_the_whole_word + mask_ignored
+    scale_of_the_whole_word + no_output_projection
+    no_output_projection + mask_ignored
+    keys_for_values + no_output_projection
+    scale_of_the_whole_word + no_room_for_heads
+    returns_a_tuple
+    tables_of_values_and_output_exchanged: You exchanged w_v and w_o: the values are projected by the
+        matrix for the output.
+        Hint: Compare the order of the arguments with the order in which you use or pass them on.
+    tables_of_keys_and_values_exchanged: You exchanged w_k and w_v: keys are projected by the matrix for
+        the values.
+        Hint: Compare the order of the arguments with the order in which you use or pass them on.
+    tables_of_queries_and_keys_exchanged: You exchanged w_q and w_k: queries are projected by the matrix
+        for the keys.
+        Hint: Compare the order of the arguments with the order in which you use or pass them on.
+    keys_projected_as_queries: w_q is used for the keys too; w_k is not used at all.
+        Hint: Three similar lines are easily copied. Which weight matrix belongs to which of the three inputs?
+    output_projected_as_values: w_v is used a second time instead of w_o.
+        Hint: After the heads are merged there is one more weight matrix. Which one?
+    always_two_heads: The number of heads is fixed at 2 in your code, whatever `heads` says.
+        Hint: Where does your code use `heads`?
+    tables_turned: Your matrices w_q, w_k and w_v are transposed: x @ w uses the columns of w, not its rows.
+        Hint: Which axis of w_q is multiplied by the numbers of a word in x @ w_q? Is there a `.T` too many?
+""")
+def multi_head_attention_with_slips(slip, queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
+    heads = slip.choose(heads, one_big_head=1, always_two_heads=2)
+    keys = slip.choose(keys, queries_for_everything=queries)
+    values = slip.choose(values, queries_for_everything=queries, keys_for_values=keys)
+    if slip.tables_transposed or slip.tables_turned:
+        w_q, w_k, w_v = w_q.T, w_k.T, w_v.T
+    if slip.tables_transposed:
+        w_o = w_o.T
+    identity = np.eye(len(w_o), dtype=w_o.dtype)
+    w_q, w_k, w_v, w_o = slip.choose(
+        (w_q, w_k, w_v, w_o),
+        no_output_projection=(w_q, w_k, w_v, identity),
+        one_projection_for_all=(w_q, w_q, w_q, w_o),
+        values_projected_as_keys=(w_q, w_k, w_k, w_o),
+        values_not_projected=(w_q, w_k, identity, w_o),
+        tables_of_values_and_output_exchanged=(w_q, w_k, w_o, w_v),
+        tables_of_keys_and_values_exchanged=(w_q, w_v, w_k, w_o),
+        tables_of_queries_and_keys_exchanged=(w_k, w_q, w_v, w_o),
+        keys_projected_as_queries=(w_q, w_q, w_v, w_o),
+        output_projected_as_values=(w_q, w_k, w_v, w_v),
+    )
 
+    cut = slip.choose(
+        split, reshaped_there_and_back=split_by_reshape, split_by_reshape_alone=split_by_reshape
+    )
+    q, k, v = cut(queries @ w_q, heads), cut(keys @ w_k, heads), cut(values @ w_v, heads)
+    if slip.heads_attend_to_heads:  # the heads are behind the words, as they are before `split` moves them
+        q, k, v = (x.transpose(0, 2, 1, 3) for x in (q, k, v))
+    d_head = q.shape[-1]
+    scale = slip.choose(
+        d_head**0.5,
+        scale_of_the_whole_word=(d_head * heads) ** 0.5,
+        no_scale=1,
+        scaled_twice=d_head,
+        scale_of_the_number_of_heads=heads**0.5,
+    )
+    scores = q @ np.swapaxes(k, -1, -2) / scale
 
-@multi_head_attention.misconception(
-    means="Heads are made and joined by reshaping alone: the shapes fit, but each head is given "
-    "pieces of only some words.",
-    nudge="Try your steps on three words of four numbers. Whose numbers are in head 0?",
-)
-def reshaped_there_and_back(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
-    return layer(*given, split=split_by_reshape, merge=merge_by_reshape)
+    if slip.always_causal:
+        mask = np.tri(queries.shape[1], keys.shape[1], dtype=bool)
+    if slip.mask_ignored:
+        mask = None
+    if slip.first_mask_for_all and mask is not None and mask.ndim == 3:
+        mask = mask[0]
+    masked = scores
+    if mask is not None:
+        allowed = slip.choose(
+            np.expand_dims(mask, -3),
+            room_for_heads_counted_from_the_front=mask[:, np.newaxis],
+            no_room_for_heads=mask,
+            mask_inverted=~np.expand_dims(mask, -3),
+            room_for_heads_in_front=mask[np.newaxis],
+            room_for_heads_at_the_end=mask[..., np.newaxis],
+        )
+        masked = np.where(allowed, scores, slip.choose(-1e9, no_softmax=0))
+        if slip.mask_after_softmax:
+            masked = scores
+        if slip.scores_times_mask:
+            masked = scores * allowed
+        if slip.mask_added:
+            masked = scores + allowed
+    weights = softmax(masked, slip.choose(-1, softmax_over_queries=-2, softmax_over_heads=1))
+    if slip.no_softmax:
+        weights = masked
+    if slip.mask_after_softmax and mask is not None:
+        weights = weights * allowed
 
-
-@multi_head_attention.misconception(
-    means="The heads are made by reshaping alone: each is given pieces of only some words.",
-    nudge="Does your layer call `split_heads`, and does that pass its own check?",
-)
-def split_by_reshape_alone(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask, split=split_by_reshape)
-
-
-@multi_head_attention.misconception(
-    means="The heads are joined by reshaping alone, so that one word's row holds one head of several words.",
-    nudge="Does your layer call `merge_heads`, and does that pass its own check?",
-)
-def merged_by_reshape_alone(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask, merge=merge_by_reshape)
-
-
-@multi_head_attention.misconception(
-    means="This is one big head: `heads` makes no difference.",
-    nudge="Which function cuts the projected queries, keys and values, and what does it need to know?",
-)
-def one_big_head(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, 1, mask)
+    context = weights @ v
+    join = slip.choose(
+        merge, reshaped_there_and_back=merge_by_reshape, merged_by_reshape_alone=merge_by_reshape
+    )
+    merged = join(context)
+    if slip.heads_attend_to_heads:
+        merged = context.reshape(queries.shape)
+    result = merged @ w_o
+    if slip.queries_added:
+        result = queries + result
+    if slip.returns_a_tuple:
+        return result, weights
+    return result
 
 
 @multi_head_attention.misconception(
@@ -148,423 +301,7 @@ def cut_and_then_times_the_table(queries, keys, values, w_q, w_k, w_v, w_o, head
     return merge(attend(q, k, v, mask)) @ w_o
 
 
-@multi_head_attention.misconception(
-    means="The heads were never put before the words, so heads attend to heads within one word, and "
-    "words to no query.",
-    nudge="Attention works on the last two axes. Which two must they be: words and numbers, or heads "
-    "and numbers?",
-)
-def heads_attend_to_heads(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    def cut(x):
-        return x.reshape(x.shape[0], x.shape[1], heads, -1)
-
-    context = attend(cut(queries @ w_q), cut(keys @ w_k), cut(values @ w_v), mask)
-    return context.reshape(queries.shape) @ w_o
-
-
-# The projections.
-
-
-@multi_head_attention.misconception(
-    means="The last projection is missing: the merged heads were never multiplied by w_o.",
-    nudge="Which of the four matrices does your code not use?",
-)
-def no_output_projection(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    return layer(queries, keys, values, w_q, w_k, w_v, np.eye(len(w_o), dtype=w_o.dtype), heads, mask)
-
-
-@multi_head_attention.misconception(
-    means="w_q is used for the keys and the values too.",
-    nudge="Three similar lines are easily copied. Which weight matrix belongs to which of the three inputs?",
-)
-def one_projection_for_all(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    return layer(queries, keys, values, w_q, w_q, w_q, w_o, heads, mask)
-
-
-@multi_head_attention.misconception(
-    means="The values are projected by w_k, the matrix for the keys.",
-    nudge="Three similar lines are easily copied. Which weight matrix belongs to which of the three inputs?",
-)
-def values_projected_as_keys(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    return layer(queries, keys, values, w_q, w_k, w_k, w_o, heads, mask)
-
-
-@multi_head_attention.misconception(
-    means="The values are not projected: w_v is not used.",
-    nudge="Which of the four matrices does your code not use?",
-)
-def values_not_projected(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    return layer(queries, keys, values, w_q, w_k, np.eye(len(w_v), dtype=w_v.dtype), w_o, heads, mask)
-
-
-@multi_head_attention.misconception(
-    means="Keys and values are made from the queries: this is right for self-attention only.",
-    nudge="The function receives three inputs. Where do you use `keys` and `values`?",
-)
-def queries_for_everything(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    return layer(queries, queries, queries, w_q, w_k, w_v, w_o, heads, mask)
-
-
-@multi_head_attention.misconception(
-    means="The values are made from the keys: w_v is right, but what it multiplies is not.",
-    nudge="The function receives three inputs. Where do you use `values`?",
-)
-def keys_for_values(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    return layer(queries, keys, keys, w_q, w_k, w_v, w_o, heads, mask)
-
-
-@multi_head_attention.misconception(
-    means="You multiplied by the transposed matrices; some libraries store them that way round, but "
-    "here it is x @ w.",
-    nudge="In these formulas the rows of a matrix belong to what comes in, and its columns to what goes "
-    "out. Is a `.T` too many?",
-)
-def tables_transposed(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    return layer(queries, keys, values, w_q.T, w_k.T, w_v.T, w_o.T, heads, mask)
-
-
-@multi_head_attention.misconception(
-    means="The queries were added to the result; that residual connection belongs to the block "
-    "around this layer.",
-    nudge="What does the formula return, once the merged heads are multiplied by w_o?",
-)
-def queries_added(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    return queries + layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask)
-
-
-# The scores and the softmax.
-
-
-@multi_head_attention.misconception(
-    means="The scores are divided by √d, the size of a whole word; a head's keys are smaller.",
-    nudge="How many numbers does one key of one head hold?",
-)
-def scale_of_the_whole_word(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    def score(q, k):
-        return scaled(q, k) / heads**0.5
-
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask, score=score)
-
-
-@multi_head_attention.misconception(
-    means="The scores are not divided by anything.",
-    nudge="Which root makes the scores of small and of large heads comparable?",
-)
-def no_scale(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    def score(q, k):
-        return q @ np.swapaxes(k, -1, -2)
-
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask, score=score)
-
-
-@multi_head_attention.misconception(
-    means="The scores are divided twice by √d_head.",
-    nudge="Does the attention function that you call divide already?",
-)
-def scaled_twice(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    def score(q, k):
-        return scaled(q, k) / q.shape[-1] ** 0.5
-
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask, score=score)
-
-
-@multi_head_attention.misconception(
-    means="The scores are divided by the root of the number of heads, not of the size of one.",
-    nudge="How many numbers does one key of one head hold?",
-)
-def scale_of_the_number_of_heads(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    def score(q, k):
-        return q @ np.swapaxes(k, -1, -2) / heads**0.5
-
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask, score=score)
-
-
-@multi_head_attention.misconception(
-    means="The values are multiplied by the scores themselves; there is no softmax.",
-    nudge="Which step turns the scores of a query into shares that add up to 1?",
-)
-def no_softmax(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    def only_allowed(scores, mask):
-        hidden = hide(scores, mask)
-        return np.where(np.isneginf(hidden), 0, hidden)
-
-    steps = {"hide": only_allowed, "share": lambda scores: scores}
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask, **steps)
-
-
-@multi_head_attention.misconception(
-    means="The softmax runs over the queries: each key's column adds up to 1, not each query's row.",
-    nudge="The weights of each query add up to 1. Which axis of the scores are the keys?",
-)
-def softmax_over_queries(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    steps = {"hide": hidden_low, "share": lambda scores: softmax(scores, -2)}
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask, **steps)
-
-
-@multi_head_attention.misconception(
-    means="The softmax runs over the heads, so the weights add up to 1 over the heads.",
-    nudge="In each head the weights add up to 1 over the keys. Which axis of (batch, heads, L_q, "
-    "L_k) is that?",
-)
-def softmax_over_heads(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    steps = {"hide": hidden_low, "share": lambda scores: softmax(scores, 1)}
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask, **steps)
-
-
-def hidden_low(scores, mask):
-    """Hidden scores as -1e9, where a softmax over another axis would meet nothing but -inf."""
-    return np.maximum(hide(scores, mask), -1e9)
-
-
-# The mask.
-
-
-@multi_head_attention.misconception(
-    means="Your layer only works with a mask whose first axis is the batch; one of shape (L_q, L_k) "
-    "does not fit.",
-    nudge="Count the axes from the end: heads go before the last two. How do you write that for two "
-    "axes and for three?",
-)
-def room_for_heads_counted_from_the_front(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    def masked(scores, mask):
-        return scores if mask is None else np.where(mask[:, np.newaxis], scores, -1e9)
-
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask, hide=masked)
-
-
-@multi_head_attention.misconception(
-    means="The mask has no axis for the heads: NumPy matches its sentences with the heads, or cannot "
-    "match them at all.",
-    nudge="The scores are (batch, heads, L_q, L_k), the mask (batch, L_q, L_k). Where does it need "
-    "an axis of length 1?",
-)
-def no_room_for_heads(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    def masked(scores, mask):
-        return scores if mask is None else np.where(mask, scores, -1e9)
-
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask, hide=masked)
-
-
-@multi_head_attention.misconception(
-    means="The mask is not used: hidden keys are attended to.",
-    nudge="Where do you pass `mask` on?",
-)
-def mask_ignored(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads)
-
-
-@multi_head_attention.misconception(
-    means="The mask is inverted: you attend to the keys that are hidden.",
-    nudge="True means “may attend”. Which of the two does your `where` send to a very low score?",
-)
-def mask_inverted(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    def masked(scores, mask):
-        return scores if mask is None else np.maximum(hide(scores, ~mask), -1e9)
-
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask, hide=masked)
-
-
-@multi_head_attention.misconception(
-    means="The mask is applied after the softmax, so what is left of each row no longer adds up to 1.",
-    nudge="The weights of the visible keys should add up to 1. At which step must you remove the hidden ones?",
-)
-def mask_after_softmax(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    allowed = True if mask is None else np.expand_dims(mask, -3)
-
-    def share(scores):
-        return softmax(scores) * allowed
-
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, share=share)
-
-
-@multi_head_attention.misconception(
-    means="Hidden scores are multiplied by 0, and a score of 0 is an ordinary score: exp(0) is 1.",
-    nudge="Which score has an exponential of 0?",
-)
-def scores_times_mask(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    def masked(scores, mask):
-        return scores if mask is None else scores * np.expand_dims(mask, -3)
-
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask, hide=masked)
-
-
-@multi_head_attention.misconception(
-    means="The boolean mask is added to the scores: True counts as 1, so allowed keys are favoured, "
-    "not alone.",
-    nudge="Only a mask in the additive form may be added. Which operation suits a boolean one?",
-)
-def mask_added(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    def masked(scores, mask):
-        return scores if mask is None else scores + np.expand_dims(mask, -3)
-
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask, hide=masked)
-
-
-@multi_head_attention.misconception(
-    means="The layer is always causal, whatever the mask says.",
-    nudge="The caller decides who may attend to whom. Where do you use `mask`?",
-)
-def always_causal(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    causal_mask = np.tri(queries.shape[1], keys.shape[1], dtype=bool)
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, causal_mask)
-
-
-@multi_head_attention.misconception(
-    means="The mask of the first sentence is used for all of them.",
-    nudge="Each sentence has its own mask. Is there an index `[0]` too many?",
-)
-def first_mask_for_all(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    first = mask[0] if mask is not None and mask.ndim == 3 else mask
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, first)
-
-
-@multi_head_attention.misconception(
-    means="The new axis of the mask is the first one, where NumPy would add one anyway: so a mask's sentences are "
-    "matched with the heads, or with nothing at all.",
-    nudge="The scores are (batch, heads, L_q, L_k), the mask (batch, L_q, L_k). Where does it need an axis of "
-    "length 1?",
-)
-def room_for_heads_in_front(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    def masked(scores, mask):
-        return scores if mask is None else np.where(mask[np.newaxis], scores, -1e9)
-
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask, hide=masked)
-
-
-@multi_head_attention.misconception(
-    means="The new axis of the mask is the last one, where the scores have the keys.",
-    nudge="The scores are (batch, heads, L_q, L_k), the mask (batch, L_q, L_k). Where does it need an axis of "
-    "length 1?",
-)
-def room_for_heads_at_the_end(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    def masked(scores, mask):
-        return scores if mask is None else np.where(mask[..., np.newaxis], scores, -1e9)
-
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask, hide=masked)
-
-
-# Two at once.
-
-
-def unscaled(q, k):
-    return q @ np.swapaxes(k, -1, -2)
-
-
-def by_the_whole_word(heads):
-    return lambda q, k: scaled(q, k) / heads**0.5
-
-
-@multi_head_attention.combined_misconception(no_scale, mask_ignored)
-def neither_scale_nor_mask(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, score=unscaled)
-
-
-@multi_head_attention.combined_misconception(no_scale, no_output_projection)
-def neither_scale_nor_projection(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    plain = np.eye(len(w_o), dtype=w_o.dtype)
-    return layer(queries, keys, values, w_q, w_k, w_v, plain, heads, mask, score=unscaled)
-
-
-@multi_head_attention.combined_misconception(scale_of_the_whole_word, mask_ignored)
-def whole_word_and_no_mask(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, score=by_the_whole_word(heads))
-
-
-@multi_head_attention.combined_misconception(scale_of_the_whole_word, no_output_projection)
-def whole_word_and_no_projection(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    plain = np.eye(len(w_o), dtype=w_o.dtype)
-    score = by_the_whole_word(heads)
-    return layer(queries, keys, values, w_q, w_k, w_v, plain, heads, mask, score=score)
-
-
-@multi_head_attention.combined_misconception(no_output_projection, mask_ignored)
-def neither_projection_nor_mask(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    plain = np.eye(len(w_o), dtype=w_o.dtype)
-    return layer(queries, keys, values, w_q, w_k, w_v, plain, heads)
-
-
-@multi_head_attention.combined_misconception(keys_for_values, no_output_projection)
-def keys_for_values_unprojected(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    plain = np.eye(len(w_o), dtype=w_o.dtype)
-    return layer(queries, keys, keys, w_q, w_k, w_v, plain, heads, mask)
-
-
-@multi_head_attention.combined_misconception(scale_of_the_whole_word, no_room_for_heads)
-def whole_word_and_no_room(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    def masked(scores, mask):
-        return scores if mask is None else np.where(mask, scores, -1e9)
-
-    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
-    return layer(*given, hide=masked, score=by_the_whole_word(heads))
-
-
-# The form.
-
-
-@multi_head_attention.common_mistake
-def returns_a_tuple(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    q, k = split(queries @ w_q, heads), split(keys @ w_k, heads)
-    result = layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask)
-    return result, softmax(hide(scaled(q, k), mask))
-
-
-@multi_head_attention.misconception(
-    means="You exchanged w_v and w_o: the values are projected by the matrix for the output.",
-    nudge="Compare the order of the arguments with the order in which you use or pass them on.",
-)
-def tables_of_values_and_output_exchanged(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    return layer(queries, keys, values, w_q, w_k, w_o, w_v, heads, mask)
-
-
-@multi_head_attention.misconception(
-    means="You exchanged w_k and w_v: keys are projected by the matrix for the values.",
-    nudge="Compare the order of the arguments with the order in which you use or pass them on.",
-)
-def tables_of_keys_and_values_exchanged(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    return layer(queries, keys, values, w_q, w_v, w_k, w_o, heads, mask)
-
-
-@multi_head_attention.misconception(
-    means="You exchanged w_q and w_k: queries are projected by the matrix for the keys.",
-    nudge="Compare the order of the arguments with the order in which you use or pass them on.",
-)
-def tables_of_queries_and_keys_exchanged(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    return layer(queries, keys, values, w_k, w_q, w_v, w_o, heads, mask)
-
-
-@multi_head_attention.misconception(
-    means="w_q is used for the keys too; w_k is not used at all.",
-    nudge="Three similar lines are easily copied. Which weight matrix belongs to which of the three inputs?",
-)
-def keys_projected_as_queries(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    return layer(queries, keys, values, w_q, w_q, w_v, w_o, heads, mask)
-
-
-@multi_head_attention.misconception(
-    means="w_v is used a second time instead of w_o.",
-    nudge="After the heads are merged there is one more weight matrix. Which one?",
-)
-def output_projected_as_values(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    return layer(queries, keys, values, w_q, w_k, w_v, w_v, heads, mask)
-
-
-@multi_head_attention.misconception(
-    means="The number of heads is fixed at 2 in your code, whatever `heads` says.",
-    nudge="Where does your code use `heads`?",
-)
-def always_two_heads(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    return layer(queries, keys, values, w_q, w_k, w_v, w_o, 2, mask)
-
-
 # Right in other words.
-
-
-@multi_head_attention.misconception(
-    means="Your matrices w_q, w_k and w_v are transposed: x @ w uses the columns of w, not its rows.",
-    nudge="Which axis of w_q is multiplied by the numbers of a word in x @ w_q? Is there a `.T` too many?",
-)
-def tables_turned(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
-    return layer(queries, keys, values, w_q.T, w_k.T, w_v.T, w_o, heads, mask)
 
 
 @multi_head_attention.variant
