@@ -19,22 +19,6 @@ def columns(x):
     return x[..., 0::2], x[..., 1::2]
 
 
-def halves_of(x):
-    """The left and the right half of the columns."""
-    half = x.shape[-1] // 2
-    return x[..., :half], x[..., half:]
-
-
-def by_angles(x, angles):
-    """x turned by (..., L, d / 2) angles, neighbours paired."""
-    return woven(*turned(*columns(x), angles)).astype(x.dtype)
-
-
-def as_x(x, result):
-    """A result of any precision in that of x."""
-    return result.astype(x.dtype)
-
-
 @rotate.domain(
     sizes={"batch": (1, 9), "length": (1, 60), "pairs": (1, 40)},
     flags={"base": (10000.0, 100.0, 500000.0)},
@@ -123,233 +107,173 @@ def overwrites_while_reading(x, positions, base=10000.0):
     return overwrites_x_while_reading(x.copy(), positions, base)
 
 
-@rotate.misconception(
-    means="You paired column i with column i + d/2; here a pair is two neighbouring columns.",
-    nudge="Which column turns together with column 0? See the picture of the two pairings below "
-    "the exercise.",
-)
-def paired_in_halves(x, positions, base=10000.0):
-    return as_x(x, np.concatenate(turned(*halves_of(x), angles(x, positions, base)), axis=-1))
-
-
-@rotate.misconception(
-    means="The partner comes from the other half, but the angles are in the order for neighbours, so "
-    "this is no turn.",
-    nudge="Which column is multiplied by cos and which by sin for column 0? Both must be of one pair.",
-)
-def partners_in_halves_angles_of_neighbours(x, positions, base=10000.0):
-    twice = np.repeat(angles(x, positions, base), 2, axis=-1)
-    left, right = halves_of(x)
-    return as_x(x, x * np.cos(twice) + np.concatenate([-right, left], axis=-1) * np.sin(twice))
-
-
-@rotate.misconception(
-    means="The partner is the neighbour, but the angles are in the order for halves, so this is no rotation.",
-    nudge="By which angle are columns 0 and 1 rotated in your code? It must be the same.",
-)
-def partners_of_neighbours_angles_in_halves(x, positions, base=10000.0):
-    twice = np.concatenate([angles(x, positions, base)] * 2, axis=-1)
-    even, odd = columns(x)
-    return as_x(x, x * np.cos(twice) + woven(-odd, even) * np.sin(twice))
-
-
-@rotate.misconception(
-    means="The rotated even columns come first and the odd ones after them; they should alternate again.",
-    nudge="Into which columns of the result does the first number of each pair belong?",
-)
-def not_woven_together(x, positions, base=10000.0):
-    return as_x(x, np.concatenate(turned(*columns(x), angles(x, positions, base)), axis=-1))
-
-
-@rotate.misconception(
-    means="The sine multiplies all the odd columns, then all the even ones; each column needs "
-    "its neighbour there.",
-    nudge="Print the array that you multiply by the sine for x = 0, 1, 2, 3. Which order do you need?",
-)
-def partners_not_woven_together(x, positions, base=10000.0):
-    twice = np.repeat(angles(x, positions, base), 2, axis=-1)
-    even, odd = columns(x)
-    return as_x(x, x * np.cos(twice) + np.concatenate([-odd, even], axis=-1) * np.sin(twice))
-
-
-@rotate.misconception(
-    means="Your vectors turn the other way.",
-    nudge="(1, 0) at position 1 is to become (cos 1, sin 1). Which of the two sines has the minus?",
-)
-def turns_the_other_way(x, positions, base=10000.0):
-    return by_angles(x, -angles(x, positions, base))
-
-
-@rotate.misconception(
-    means="Both sines have a plus, so the vectors change their length.",
-    nudge="Compare `np.linalg.norm` before and after. Which term of a rotation has a minus?",
-)
-def no_minus(x, positions, base=10000.0):
-    even, odd = columns(x)
-    cos, sin = np.cos(angles(x, positions, base)), np.sin(angles(x, positions, base))
-    return as_x(x, woven(even * cos + odd * sin, even * sin + odd * cos))
-
-
-@rotate.misconception(
-    means="There is a minus at the second cosine, which makes the rotation a reflection.",
-    nudge="At position 0 nothing should change. What does your function make of (0, 1) there?",
-)
-def minus_at_the_cosine(x, positions, base=10000.0):
-    even, odd = columns(x)
-    cos, sin = np.cos(angles(x, positions, base)), np.sin(angles(x, positions, base))
-    return as_x(x, woven(even * cos - odd * sin, even * sin - odd * cos))
-
-
-@rotate.misconception(
-    means="You exchanged sine and cosine.",
-    nudge="At position 0 nothing should change. What does your function make of (1, 0) there?",
-)
-def sine_and_cosine_exchanged(x, positions, base=10000.0):
-    even, odd = columns(x)
-    cos, sin = np.cos(angles(x, positions, base)), np.sin(angles(x, positions, base))
-    return as_x(x, woven(even * sin - odd * cos, even * cos + odd * sin))
-
-
-@rotate.misconception(
-    means="Each column is multiplied by a cosine; the part that comes from its neighbour is missing.",
-    nudge="How many terms has the new x_2i in the formula?",
-)
-def cosine_only(x, positions, base=10000.0):
-    return as_x(x, x * np.repeat(np.cos(angles(x, positions, base)), 2, axis=-1))
-
-
-@rotate.misconception(
-    means="You added sinusoidal positions; rotary positions add nothing, they turn.",
-    nudge="What should a row of zeros become, at every position?",
-)
-def adds_sinusoids(x, positions, base=10000.0):
-    turns = angles(x, positions, base)
-    return as_x(x, x + woven(np.sin(turns), np.cos(turns)))
-
-
-@rotate.misconception(
-    means="You multiplied x by sinusoidal positions, number by number.",
-    nudge="At position 0 nothing should change. What becomes of (1, 0) there?",
-)
-def multiplies_by_sinusoids(x, positions, base=10000.0):
-    turns = angles(x, positions, base)
-    return as_x(x, x * woven(np.sin(turns), np.cos(turns)))
-
-
-@rotate.misconception(
-    means="You numbered the rows 0, 1, 2, … yourself, whatever `positions` says.",
-    nudge="Where does your code use `positions`? A single new word may be at position 517.",
-)
-def positions_ignored(x, positions, base=10000.0):
-    return by_angles(x, angles(x, np.arange(x.shape[-2]), base))
-
-
-@rotate.misconception(
-    means="Every position is counted one too high: position 0 is already rotated.",
-    nudge="What should `rotate` do to a row at position 0?",
-)
-def counted_from_one(x, positions, base=10000.0):
-    return by_angles(x, angles(x, positions + 1, base))
-
-
-@rotate.misconception(
-    means="Your table of angles has no rows for negative positions or fractions: it took others instead.",
-    nudge="What does an index of −1 give, and what is left of 1.5? Compute the angles from the "
-    "positions themselves.",
-)
-def looks_up_a_table(x, positions, base=10000.0):
-    table = angles(x, np.arange(2048), base)
-    return by_angles(x, table[positions.astype(int)])
-
-
-@rotate.misconception(
-    means="Fractions of positions were cut off to whole numbers.",
-    nudge="Where does your code turn positions into integers? A half step should turn by half the angle.",
-)
-def fractions_cut_off(x, positions, base=10000.0):
-    return by_angles(x, angles(x, positions.astype(int), base))
-
-
-@rotate.misconception(
-    means="Negative positions turn as if they were positive.",
-    nudge="Should −2 and 2 turn a vector in the same direction?",
-)
-def sign_of_the_position_lost(x, positions, base=10000.0):
-    return by_angles(x, angles(x, np.abs(positions), base))
-
-
-@rotate.misconception(
-    means="The base is fixed at 10000 in your code, whatever `base` says.",
-    nudge="Where does your code use `base`?",
-)
-def base_ignored(x, positions, base=10000.0):
-    return by_angles(x, angles(x, positions))
-
-
-@rotate.misconception(
-    means="All the pairs are rotated by the same angle, that of pair 0.",
-    nudge="Which angle does pair i have? Look at the exponent.",
-)
-def one_angle_for_all(x, positions, base=10000.0):
-    return by_angles(x, positions[:, None] * np.ones(x.shape[-1] // 2))
-
-
-@rotate.misconception(
-    means="The exponent is half as large as it should be: it contains the number of the pair instead of twice that number.",
-    nudge="For d = 4 and base 10000 the second pair turns by 1/100 a step. By how much does yours?",
-)
-def not_doubled(x, positions, base=10000.0):
-    return by_angles(x, positions[:, None] * frequencies(x.shape[-1], base**0.5))
-
-
-@rotate.misconception(
-    means="The exponent is twice as large as it should be: 2i was doubled again, or divided by d / 2.",
-    nudge="For d = 4 and base 10000 the second pair turns by 1/100 a step. By how much does yours?",
-)
-def doubled_twice(x, positions, base=10000.0):
-    return by_angles(x, positions[:, None] * frequencies(x.shape[-1], base**2))
-
-
-@rotate.misconception(
-    means="The two columns of a pair are rotated by different angles: each column has its own frequency.",
-    nudge="Which i belongs to columns 2 and 3?",
-)
-def a_rate_for_each_column(x, positions, base=10000.0):
+@rotate.slips("""
+    paired_in_halves: You paired column i with column i + d/2; here a pair is two neighbouring columns.
+        Hint: Which column turns together with column 0? See the picture of the two pairings below the
+        exercise.
+    partners_in_halves_angles_of_neighbours: The partner comes from the other half, but the angles are in
+        the order for neighbours, so this is no turn.
+        Hint: Which column is multiplied by cos and which by sin for column 0? Both must be of one pair.
+    partners_of_neighbours_angles_in_halves: The partner is the neighbour, but the angles are in the
+        order for halves, so this is no rotation.
+        Hint: By which angle are columns 0 and 1 rotated in your code? It must be the same.
+    not_woven_together: The rotated even columns come first and the odd ones after them; they should
+        alternate again.
+        Hint: Into which columns of the result does the first number of each pair belong?
+    partners_not_woven_together: The sine multiplies all the odd columns, then all the even ones; each
+        column needs its neighbour there.
+        Hint: Print the array that you multiply by the sine for x = 0, 1, 2, 3. Which order do you need?
+    turns_the_other_way: Your vectors turn the other way.
+        Hint: (1, 0) at position 1 is to become (cos 1, sin 1). Which of the two sines has the minus?
+    no_minus: Both sines have a plus, so the vectors change their length.
+        Hint: Compare `np.linalg.norm` before and after. Which term of a rotation has a minus?
+    minus_at_the_cosine: There is a minus at the second cosine, which makes the rotation a reflection.
+        Hint: At position 0 nothing should change. What does your function make of (0, 1) there?
+    sine_and_cosine_exchanged: You exchanged sine and cosine.
+        Hint: At position 0 nothing should change. What does your function make of (1, 0) there?
+    cosine_only: Each column is multiplied by a cosine; the part that comes from its neighbour is missing.
+        Hint: How many terms has the new x_2i in the formula?
+    adds_sinusoids: You added sinusoidal positions; rotary positions add nothing, they turn.
+        Hint: What should a row of zeros become, at every position?
+    multiplies_by_sinusoids: You multiplied x by sinusoidal positions, number by number.
+        Hint: At position 0 nothing should change. What becomes of (1, 0) there?
+    positions_ignored: You numbered the rows 0, 1, 2, … yourself, whatever `positions` says.
+        Hint: Where does your code use `positions`? A single new word may be at position 517.
+    counted_from_one: Every position is counted one too high: position 0 is already rotated.
+        Hint: What should `rotate` do to a row at position 0?
+    looks_up_a_table: Your table of angles has no rows for negative positions or fractions: it took
+        others instead.
+        Hint: What does an index of −1 give, and what is left of 1.5? Compute the angles from the
+        positions themselves.
+    fractions_cut_off: Fractions of positions were cut off to whole numbers.
+        Hint: Where does your code turn positions into integers? A half step should turn by half the angle.
+    sign_of_the_position_lost: Negative positions turn as if they were positive.
+        Hint: Should −2 and 2 turn a vector in the same direction?
+    base_ignored: The base is fixed at 10000 in your code, whatever `base` says.
+        Hint: Where does your code use `base`?
+    one_angle_for_all: All the pairs are rotated by the same angle, that of pair 0.
+        Hint: Which angle does pair i have? Look at the exponent.
+    not_doubled: The exponent is half as large as it should be: it contains the number of the pair
+        instead of twice that number.
+        Hint: For d = 4 and base 10000 the second pair turns by 1/100 a step. By how much does yours?
+    doubled_twice: The exponent is twice as large as it should be: 2i was doubled again, or divided by d / 2.
+        Hint: For d = 4 and base 10000 the second pair turns by 1/100 a step. By how much does yours?
+    a_rate_for_each_column: The two columns of a pair are rotated by different angles: each column has
+        its own frequency.
+        Hint: Which i belongs to columns 2 and 3?
+    multiplied_by_the_power: The frequencies grow from pair to pair: the sign of the exponent is wrong.
+        Hint: Should the last pair turn faster or more slowly than the first?
+    size_from_axis_1: You divided by the size of axis 1, which is the number of columns only if x is a matrix.
+        Hint: Which axis are the columns, counted from the end?
+    positions_on_another_axis: Your angles have an axis too many between positions and pairs, so they do
+        not lie along the rows of x.
+        Hint: x ends in (L, d). In which shape do the angles line up with that from the right?
+    positions_without_an_axis: Positions and frequencies are along the same axis, so they do not make a
+        table of angles.
+        Hint: Which axis of length 1 makes positions a column, so that a row of frequencies gives (L, d / 2)?
+    turns_the_other_way + paired_in_halves
+    turns_the_other_way + not_doubled
+    turns_the_other_way + not_woven_together
+    turns_the_other_way + multiplied_by_the_power
+    turns_the_other_way + base_ignored
+    positions_ignored + base_ignored
+    no_minus + paired_in_halves
+    paired_in_halves + not_doubled
+    matrices_only: Your function takes matrices only; there may be one or more axes before the last two.
+        Hint: Can you take d from the end of `x.shape`, and let `...` mean all the other axes?
+    half_of_the_columns: Only the first half of the columns is rotated; the rest is unchanged.
+        Hint: How many pairs are there in d columns?
+    three_axes_only: Your function takes a batch of sentences only; x may be a matrix, or have heads besides.
+        Hint: Can you take d from the end of `x.shape`, and let `...` mean all the axes before the last?
+    modifies_argument
+    extra_axis
+    lower_precision
+    returns_a_list
+    taken_for_degrees: The angles were converted from degrees into radians, but they are radians already.
+        Hint: (1, 0) at position 1 is to become (cos 1, sin 1) = (0.54, 0.84). What do you get?
+    consecutive_from_the_first: You counted on from the first position as if the others followed it one
+        by one.
+        Hint: `positions` may be 3, 5, 40. What is the angle of the second row then?
+    positions_sorted: The positions are sorted in your code, so rows get one another's angles.
+        Hint: Which row of x belongs to which position? Nothing asks for an order.
+""")
+def rotate_with_slips(slip, x, positions, base=10000.0):
+    if slip.matrices_only:
+        _length, _size = x.shape  # too many values, if there are more axes
+    if slip.three_axes_only:
+        _batch, _length, _size = x.shape  # too many or too few values, if there are not three axes
     size = x.shape[-1]
-    turns = positions[:, None] * base ** (-np.arange(size) / size)
-    even, odd = columns(x)
-    partner = woven(-odd, even)
-    return as_x(x, x * np.cos(turns) + partner * np.sin(turns))
+    positions = slip.choose(
+        positions,
+        positions_ignored=np.arange(x.shape[-2]),
+        counted_from_one=positions + 1,
+        fractions_cut_off=positions.astype(int),
+        sign_of_the_position_lost=np.abs(positions),
+        consecutive_from_the_first=positions[:1] + np.arange(len(positions)),
+        positions_sorted=np.sort(positions),
+    )
+    if slip.looks_up_a_table:
+        positions = np.arange(2048)[positions.astype(int)]
+    base = slip.choose(base, base_ignored=10000.0)
+    exponents = np.arange(0, size, 2) / size
+    exponents = slip.choose(
+        exponents,
+        one_angle_for_all=0 * exponents,
+        not_doubled=exponents / 2,
+        doubled_twice=2 * exponents,
+        a_rate_for_each_column=np.arange(size) / size,
+        size_from_axis_1=np.arange(0, size, 2) / x.shape[1],
+    )
+    rates = base**-exponents
+    if slip.positions_without_an_axis:
+        angles = positions * rates
+    elif slip.multiplied_by_the_power:
+        angles = positions[:, None] / rates
+    else:
+        angles = positions[:, None] * rates
+    angles = slip.choose(angles, turns_the_other_way=-angles, taken_for_degrees=np.deg2rad(angles))
+    if slip.positions_on_another_axis:
+        angles = angles[:, None]
 
-
-@rotate.misconception(
-    means="The frequencies grow from pair to pair: the sign of the exponent is wrong.",
-    nudge="Should the last pair turn faster or more slowly than the first?",
-)
-def multiplied_by_the_power(x, positions, base=10000.0):
-    return by_angles(x, positions[:, None] / frequencies(x.shape[-1], base))
-
-
-@rotate.misconception(
-    means="You divided by the size of axis 1, which is the number of columns only if x is a matrix.",
-    nudge="Which axis are the columns, counted from the end?",
-)
-def size_from_axis_1(x, positions, base=10000.0):
-    return by_angles(x, positions[:, None] * base ** (-np.arange(0, x.shape[-1], 2) / x.shape[1]))
-
-
-@rotate.misconception(
-    means="Your angles have an axis too many between positions and pairs, so they do not lie along "
-    "the rows of x.",
-    nudge="x ends in (L, d). In which shape do the angles line up with that from the right?",
-)
-def positions_on_another_axis(x, positions, base=10000.0):
-    cos, sin = (f(angles(x, positions, base))[:, None] for f in (np.cos, np.sin))
-    even, odd = columns(x)
+    # Each column times a cosine, plus the other column of its pair times a sine.
+    pairs_in_halves = slip.paired_in_halves or slip.partners_in_halves_angles_of_neighbours
+    first, second = x[..., 0::2], x[..., 1::2]
+    if pairs_in_halves:
+        first, second = x[..., : size // 2], x[..., size // 2 :]
+    if not slip.no_minus:
+        second = -second
+    partner = woven(second, first)
+    if pairs_in_halves or slip.partners_not_woven_together:
+        partner = np.concatenate([second, first], axis=-1)
+    twice = slip.choose(
+        np.repeat(angles, 2, axis=-1),
+        a_rate_for_each_column=angles,
+        paired_in_halves=np.concatenate([angles, angles], axis=-1),
+        partners_of_neighbours_angles_in_halves=np.concatenate([angles, angles], axis=-1),
+    )
+    cos, sin = np.cos(twice), np.sin(twice)
+    if slip.sine_and_cosine_exchanged:
+        cos, sin = sin, cos
+    if slip.minus_at_the_cosine:
+        cos = cos * np.tile([1, -1], size // 2)
+    if slip.cosine_only:
+        partner = 0 * partner
     result = np.empty_like(x)
-    result[..., 0::2] = even * cos - odd * sin
-    result[..., 1::2] = even * sin + odd * cos
-    return result
+    result[...] = x * cos + partner * sin
+    if slip.adds_sinusoids:
+        result[...] = x + woven(np.sin(angles), np.cos(angles))
+    if slip.multiplies_by_sinusoids:
+        result[...] = x * woven(np.sin(angles), np.cos(angles))
+
+    if slip.not_woven_together:
+        result = np.concatenate([result[..., 0::2], result[..., 1::2]], axis=-1)
+    if slip.half_of_the_columns:
+        result[..., size // 4 * 2 :] = x[..., size // 4 * 2 :]
+    if slip.modifies_argument:
+        x[...] = result
+    if slip.returns_a_list:
+        return result.tolist()
+    return slip.choose(result, extra_axis=result[None], lower_precision=result.astype(np.float32))
 
 
 @rotate.misconception(
@@ -360,20 +284,7 @@ def positions_on_another_axis(x, positions, base=10000.0):
 def rows_of_the_first_axis(x, positions, base=10000.0):
     result = x.copy()
     for row, position in enumerate(positions):
-        result[row] = by_angles(x[row], position * frequencies(x.shape[-1], base))
-    return result
-
-
-@rotate.misconception(
-    means="Positions and frequencies are along the same axis, so they do not make a table of angles.",
-    nudge="Which axis of length 1 makes positions a column, so that a row of frequencies gives (L, d / 2)?",
-)
-def positions_without_an_axis(x, positions, base=10000.0):
-    turns = positions * frequencies(x.shape[-1], base)
-    even, odd = columns(x)
-    result = np.empty_like(x)
-    result[..., 0::2] = even * np.cos(turns) - odd * np.sin(turns)
-    result[..., 1::2] = even * np.sin(turns) + odd * np.cos(turns)
+        result[row] = woven(*turned(*columns(x[row]), position * frequencies(x.shape[-1], base)))
     return result
 
 
@@ -388,125 +299,6 @@ def columns_of_axis_1(x, positions, base=10000.0):
     result[:, 0::2] = even * np.cos(turns) - odd * np.sin(turns)
     result[:, 1::2] = even * np.sin(turns) + odd * np.cos(turns)
     return result
-
-
-# Two at once.
-
-
-@rotate.combined_misconception(turns_the_other_way, paired_in_halves)
-def halves_the_other_way(x, positions, base=10000.0):
-    return as_x(x, np.concatenate(turned(*halves_of(x), -angles(x, positions, base)), axis=-1))
-
-
-@rotate.combined_misconception(turns_the_other_way, not_doubled)
-def not_doubled_the_other_way(x, positions, base=10000.0):
-    return not_doubled(x, -positions, base)
-
-
-@rotate.combined_misconception(turns_the_other_way, not_woven_together)
-def not_woven_the_other_way(x, positions, base=10000.0):
-    return not_woven_together(x, -positions, base)
-
-
-@rotate.combined_misconception(turns_the_other_way, multiplied_by_the_power)
-def growing_the_other_way(x, positions, base=10000.0):
-    return multiplied_by_the_power(x, -positions, base)
-
-
-@rotate.combined_misconception(turns_the_other_way, base_ignored)
-def base_ignored_the_other_way(x, positions, base=10000.0):
-    return base_ignored(x, -positions)
-
-
-@rotate.combined_misconception(positions_ignored, base_ignored)
-def neither_positions_nor_base(x, positions, base=10000.0):
-    return positions_ignored(x, positions)
-
-
-@rotate.combined_misconception(no_minus, paired_in_halves)
-def halves_without_a_minus(x, positions, base=10000.0):
-    left, right = halves_of(x)
-    cos, sin = np.cos(angles(x, positions, base)), np.sin(angles(x, positions, base))
-    return as_x(x, np.concatenate([left * cos + right * sin, left * sin + right * cos], axis=-1))
-
-
-@rotate.combined_misconception(paired_in_halves, not_doubled)
-def halves_not_doubled(x, positions, base=10000.0):
-    return paired_in_halves(x, positions, base**0.5)
-
-
-@rotate.misconception(
-    means="Your function takes matrices only; there may be one or more axes before the last two.",
-    nudge="Can you take d from the end of `x.shape`, and let `...` mean all the other axes?",
-)
-def matrices_only(x, positions, base=10000.0):
-    _length, _size = x.shape  # too many values, if there are more axes
-    return by_angles(x, angles(x, positions, base))
-
-
-@rotate.misconception(
-    means="Only the first half of the columns is rotated; the rest is unchanged.",
-    nudge="How many pairs are there in d columns?",
-)
-def half_of_the_columns(x, positions, base=10000.0):
-    half = x.shape[-1] // 4 * 2
-    result = by_angles(x, angles(x, positions, base))
-    result[..., half:] = x[..., half:]
-    return result
-
-
-@rotate.misconception(
-    means="Your function takes a batch of sentences only; x may be a matrix, or have heads besides.",
-    nudge="Can you take d from the end of `x.shape`, and let `...` mean all the axes before the last?",
-)
-def three_axes_only(x, positions, base=10000.0):
-    _batch, _length, _size = x.shape  # too many or too few values, if there are not three axes
-    return by_angles(x, angles(x, positions, base))
-
-
-@rotate.common_mistake
-def modifies_argument(x, positions, base=10000.0):
-    x[...] = by_angles(x, angles(x, positions, base))
-    return x
-
-
-@rotate.common_mistake
-def extra_axis(x, positions, base=10000.0):
-    return by_angles(x, angles(x, positions, base))[None]
-
-
-@rotate.common_mistake
-def lower_precision(x, positions, base=10000.0):
-    return by_angles(x, angles(x, positions, base)).astype(np.float32)
-
-
-@rotate.common_mistake
-def returns_a_list(x, positions, base=10000.0):
-    return by_angles(x, angles(x, positions, base)).tolist()
-
-
-@rotate.misconception(
-    means="The angles were converted from degrees into radians, but they are radians already.",
-    nudge="(1, 0) at position 1 is to become (cos 1, sin 1) = (0.54, 0.84). What do you get?",
-)
-def taken_for_degrees(x, positions, base=10000.0):
-    return by_angles(x, np.deg2rad(angles(x, positions, base)))
-
-
-@rotate.misconception(
-    means="You counted on from the first position as if the others followed it one by one.",
-    nudge="`positions` may be 3, 5, 40. What is the angle of the second row then?",
-)
-def consecutive_from_the_first(x, positions, base=10000.0):
-    return by_angles(x, angles(x, positions[:1] + np.arange(len(positions)), base))
-
-
-@rotate.misconception(
-    means="The positions are sorted in your code, so rows get one another's angles.",
-    nudge="Which row of x belongs to which position? Nothing asks for an order.",
-)
-def positions_sorted(x, positions, base=10000.0):
-    return by_angles(x, angles(x, np.sort(positions), base))
 
 
 @rotate.misconception(
