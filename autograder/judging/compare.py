@@ -11,9 +11,9 @@ import numpy as np
 
 from autograder.core.time_limit import TimeLimitExceeded, limit_call_time
 from autograder.judging.error_messages import (
+    choose_hint,
     classify_error,
     explain_error,
-    explanation_names_right_code,
     make_error_cause_key,
 )
 from autograder.values import value_types
@@ -294,10 +294,10 @@ def _make_error_difference(outcome: CallOutcome, inputs: Inputs) -> Difference:
         return Difference("error", NOT_WRITTEN_MESSAGE, "not-written-yet")
     stop = "" if outcome.error.endswith((".", "!", "?")) else "."
     mistake = classify_error(outcome.error)
-    explanation, is_complete = "", False
+    explanation, nudge = "", None
     if mistake:
         explanation = explain_error(mistake, outcome)
-        is_complete = bool(explanation) and explanation_names_right_code(mistake, outcome)
+        nudge = choose_hint(mistake, outcome) if explanation else None
     subject, _ = _describe_unanswered_query(outcome, inputs) or ("Your function", "")
     not_callable = re.fullmatch(r"TypeError: '(\w+)' object is not callable", outcome.error)
     # An error with a line number was raised in the student's code. Otherwise it was raised when the
@@ -307,7 +307,7 @@ def _make_error_difference(outcome: CallOutcome, inputs: Inputs) -> Difference:
         text = f"Your function returned {add_article(not_callable[1])}; "
         return Difference("type", f"{text}expected something that can be {call}.")
     text = f"{subject} raised {outcome.error}{stop}"
-    return Difference("error", text, mistake, means=explanation, needs_hint=not is_complete)
+    return Difference("error", text, mistake, means=explanation, nudge=nudge)
 
 
 def _compare_modified_arguments(

@@ -14,6 +14,13 @@ from functools import cache
 import numpy as np
 
 from autograder.core.text_format import format_count, join_words
+from autograder.judging.code_patterns import (
+    explain_in_place_call,
+    explain_reduction_of_two,
+    find_calls,
+    find_used_in_place_call,
+    parse_line,
+)
 from autograder.judging.numpy_equivalents import (
     KEYWORD_EQUIVALENTS,
     describe_equivalent,
@@ -210,7 +217,17 @@ def explain_error(mistake: str, outcome: CallOutcome) -> str:
     return ""
 
 
-def explanation_names_right_code(mistake: str, outcome: CallOutcome) -> bool:
+def choose_hint(mistake: str, outcome: CallOutcome) -> str | None:
+    """Return the hint that belongs to the text of `explain_error`; "" if it needs none.
+
+    Return None if the general hint of `MISTAKES` fits.
+    """
+    if mistake == "array-for-yes-or-no":
+        return _choose_hint_on_truth(outcome)
+    return "" if _explanation_names_right_code(mistake, outcome) else None
+
+
+def _explanation_names_right_code(mistake: str, outcome: CallOutcome) -> bool:
     """Return True if an error's explanation names the right code, so that no hint is needed."""
     error = outcome.error
     if mistake == "attribute-that-is-not-there":
@@ -223,11 +240,11 @@ def explanation_names_right_code(mistake: str, outcome: CallOutcome) -> bool:
         name = re.search(r"name '(\w+)' is not defined", error)
         return bool(name and (name[1] in sys.stdlib_module_names or explain_missing_library(name[1])))
     if mistake == "call-that-does-not-fit":
-        keyword = re.search(r"keyword argument '(\w+)'", error)
-        return bool(keyword and keyword[1] in KEYWORD_EQUIVALENTS) or ".view(" in outcome.line
-    if mistake == "axes-that-do-not-match":
-        return bool(_explain_transpose_of_two_axes(outcome))
-    return mistake == "array-for-a-single-number" and "only integer scalar arrays" in error
+        return bool(_explain_keyword_of_another_library(outcome)) or ".view(" in outcome.line
+    if mistake == "array-for-a-single-number" and "only integer scalar arrays" in error:
+        return True
+    explain = _EXPLAINERS_THAT_NAME_THE_RIGHT_CODE.get(mistake)
+    return bool(explain and explain(outcome))
 
 
 def _format_shape(text: str) -> str:
@@ -289,12 +306,14 @@ def _explain_call_of_a_value(outcome: CallOutcome) -> str:
     match = re.search(r"'([\w.]+)' object is not callable", outcome.error)
     called_type = match[1] if match else "value"
     attribute = re.search(rf"\.({'|'.join(_PLAIN_ATTRIBUTES)})\s*\(", code)
+    argument = re.search(r"\.(?:shape|size)\s*\(\s*(-?\d+)\s*\)", code)
+    axis = argument[1] if argument else "0"
     if attribute and attribute[1] == "shape":
-        return "`shape` is a tuple, not a function: write `x.shape[0]`, with square brackets."
+        return f"`shape` is a tuple, not a function: write `x.shape[{axis}]`, with square brackets."
     if attribute and attribute[1] == "size":
         return (
             "`size` is a number in NumPy, not a function (in PyTorch it is one): "
-            "for the size of one axis write `x.shape[0]`."
+            f"for the size of one axis write `x.shape[{axis}]`."
         )
     if attribute:
         return f"`.{attribute[1]}` is no function: write it without the round brackets."
@@ -323,6 +342,11 @@ def _explain_unpacking(outcome: CallOutcome) -> str:
     """Explain an error in code such as `n, d = x.shape`: the array has more, or fewer, axes."""
     code = _get_line(outcome)
     target = code.partition("=")[0]
+    if re.search(r"\bnp\.(array_)?split\(", code) and "too many" in outcome.error:
+        return (
+            "`np.split(x, n)` makes n parts, and here these are more than the names on the left "
+            "of `=`. (PyTorch's `split` takes the length of a part.)"
+        )
     if not re.search(r"\.shape\s*$", code) or "," not in target:
         return ""
     # Nothing stands after the comma of `n, = x.shape` and `(n,) = x.shape`.
@@ -415,14 +439,31 @@ def _explain_attribute(outcome: CallOutcome) -> str:
     return f"{owner_words[0].upper()}{owner_words[1:]} has no `.{name}`. {describe_equivalent(name)}".strip()
 
 
+def _match_unexpected_keyword(outcome: CallOutcome) -> re.Match[str] | None:
+    match = re.search(r"(?:unexpected keyword argument|got an unexpected) '(\w+)'", outcome.error)
+    return match or re.search(r"'(\w+)' is an invalid keyword argument", outcome.error)
+
+
+def _explain_keyword_of_another_library(outcome: CallOutcome) -> str:
+    """Name NumPy's keyword for one of another library, such as `dim`, in a call of NumPy's."""
+    match = _match_unexpected_keyword(outcome)
+    if not match or match[1] not in KEYWORD_EQUIVALENTS:
+        return ""
+    function = re.match(r"TypeError: (?:[\w.]*\.)?(\w+)\(\)", outcome.error)
+    name = function[1].lstrip("_") if function else ""
+    if name and not any(hasattr(owner, name) for owner in (np, np.linalg, np.ndarray)):
+        return ""  # a function of the notebook has the arguments of its own `def` line
+    equivalent = KEYWORD_EQUIVALENTS[match[1]]
+    return f"The keyword `{match[1]}` is PyTorch's or another library's. {equivalent}"
+
+
 def _explain_wrong_arguments(outcome: CallOutcome) -> str:
     """Explain wrong arguments in a call: a keyword of PyTorch, say, or too many arguments."""
     code = _get_line(outcome)
-    match = re.search(r"(?:unexpected keyword argument|got an unexpected) '(\w+)'", outcome.error)
-    match = match or re.search(r"'(\w+)' is an invalid keyword argument", outcome.error)
-    if match and match[1] in KEYWORD_EQUIVALENTS:
-        numpy_keyword = KEYWORD_EQUIVALENTS[match[1]]
-        return f"The keyword `{match[1]}` is PyTorch's or another library's. {numpy_keyword}"
+    keyword = _explain_keyword_of_another_library(outcome)
+    if keyword:
+        return keyword
+    match = _match_unexpected_keyword(outcome)
     if match:
         function = re.match(r"TypeError: ([\w.]+)\(\)", outcome.error)
         owner = "The function"
@@ -465,6 +506,9 @@ def _explain_transpose_of_two_axes(outcome: CallOutcome) -> str:
 
 def _explain_sequence_instead_of_number(outcome: CallOutcome) -> str:
     """Explain the error that an array, tuple or list stands where one number is expected."""
+    reduction = _explain_reduction_of_two(outcome)
+    if reduction:
+        return reduction
     join = re.search(r"np\.(concatenate|concat|stack|vstack|hstack|column_stack)\(", _get_line(outcome))
     if join and "only integer scalar arrays" in outcome.error:
         return f"`np.{join[1]}` takes its arrays as one list: `np.{join[1]}([x, y])`, with square brackets."
@@ -482,6 +526,16 @@ def _explain_view_with_sizes(outcome: CallOutcome) -> str:
     return ""
 
 
+def _explain_power(outcome: CallOutcome) -> str:
+    """Explain `^` between numbers, at least one of them a float; return "" for other errors."""
+    types = re.search(r"for \^=?(?: or \w+\(\))?: '([\w.]+)' and '([\w.]+)'", outcome.error)
+    number_types = {"int", "float", "numpy.ndarray", "numpy.float64"}
+    is_between_numbers = types and set(types.groups()) <= number_types
+    if not is_between_numbers and "'bitwise_xor'" not in outcome.error:
+        return ""
+    return "In Python a power is written `**`, such as `x ** 2`; `^` combines bits."
+
+
 def _explain_operator(outcome: CallOutcome) -> str:
     match = re.search(r"for (\S+?):? '([\w.]+)' and '([\w.]+)'", outcome.error)
     if not match:
@@ -489,16 +543,15 @@ def _explain_operator(outcome: CallOutcome) -> str:
     sign, left, right = match.groups()
     if {left, right} & set(_FUNCTION_TYPES):
         return f"On one side of `{sign}` stands a function that has not been called: its round brackets are missing."
-    if sign in ("^", "^=") and {left, right} <= {"int", "float", "numpy.ndarray", "numpy.float64"}:
-        return f"In Python a power is written `**`, such as `x ** 2`; `{sign}` combines bits."
+    if _explain_power(outcome):
+        return _explain_power(outcome)
     return f"`{sign}` does not work between {_name_type(left)} and {_name_type(right)}."
 
 
 def _explain_comparison_without_brackets(outcome: CallOutcome) -> str:
-    """Explain comparisons without brackets beside `&` or `|`, which Python reads as a chain."""
-    try:
-        tree = ast.parse(_get_line(outcome).strip())
-    except SyntaxError:
+    """Explain an array in place of one True or False, as after a comparison without brackets."""
+    tree = parse_line(_get_line(outcome))
+    if tree is None:
         return ""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Compare):
@@ -509,6 +562,76 @@ def _explain_comparison_without_brackets(outcome: CallOutcome) -> str:
                     "Python computes `&` and `|` before `<`, `>=` and `==`. Put each comparison into "
                     "brackets, such as `(i >= 0) & (i < n)`."
                 )
+            if isinstance(operand, ast.Constant) and operand.value is None:
+                return "`==` compares an array with None entry by entry. Ask `x is None`."
+        has_and = any(isinstance(other, ast.BoolOp) for other in ast.walk(tree))
+        if len(node.ops) > 1 and not has_and:
+            return (
+                "Python reads `a <= b < c` as `a <= b and b < c`, and `and` needs a single True or "
+                "False. For arrays, write `(a <= b) & (b < c)`."
+            )
+    builtin = _find_builtin_extremum(tree)
+    if builtin:
+        return (
+            f"Python's own `{builtin}` needs a single answer to the question which value is "
+            "larger; arrays with several entries give an answer for each entry."
+        )
+    return ""
+
+
+def _find_builtin_extremum(tree: ast.AST | None) -> str:
+    """Return "max" or "min" if a line calls this function of Python's; else ""."""
+    for call in find_calls(tree):
+        if isinstance(call.func, ast.Name) and call.func.id in ("max", "min"):
+            return call.func.id
+    return ""
+
+
+def _choose_hint_on_truth(outcome: CallOutcome) -> str | None:
+    explanation = _explain_comparison_without_brackets(outcome)
+    if not explanation:
+        return None
+    if not explanation.startswith("Python's own"):
+        return ""  # it names the right code
+    tree = parse_line(_get_line(outcome))
+    word = {"max": "larger", "min": "smaller"}[_find_builtin_extremum(tree)]
+    return (
+        f"Do you want the {word} of each two entries, or one number of all entries? "
+        "NumPy has a function for each."
+    )
+
+
+def _explain_none(outcome: CallOutcome) -> str:
+    """Explain None on a line by a call that returns None, such as `x.sort()` or `d.get(key)`."""
+    tree = parse_line(_get_line(outcome))
+    name = find_used_in_place_call(tree)
+    if name:
+        return f"A value on this line is None. {explain_in_place_call(name)}"
+    for call in find_calls(tree):
+        is_method = isinstance(call.func, ast.Attribute) and call.func.attr == "get"
+        if is_method and len(call.args) == 1 and not call.keywords:
+            return (
+                "A value on this line is None. `.get(key)` gives None for a key that the dict does "
+                "not have; `.get(key, other)` gives `other`."
+            )
+    return ""
+
+
+def _explain_reduction_of_two(outcome: CallOutcome) -> str:
+    return explain_reduction_of_two(parse_line(_get_line(outcome)))
+
+
+def _explain_list(outcome: CallOutcome) -> str:
+    """Explain the tuple that `np.nonzero(x)`, or `np.where` with one argument, returns."""
+    if "tuple" not in outcome.error:
+        return ""
+    for call in find_calls(parse_line(_get_line(outcome))):
+        name = ast.unparse(call.func).rpartition(".")[2]
+        if name == "nonzero" or (name == "where" and len(call.args) == 1):
+            return (
+                f"`{name}` of a condition returns a tuple: an array of indices for each axis. "
+                "Take the array of the axis that you mean with an index, such as `[0]`."
+            )
     return ""
 
 
@@ -522,10 +645,25 @@ _EXPLAINERS: dict[str, Callable[[CallOutcome], str]] = {
     "variable-without-a-value": _explain_variable_without_value,
     "name-not-defined": _explain_undefined_name,
     "array-for-a-single-number": _explain_sequence_instead_of_number,
+    "fraction-for-a-place": _explain_reduction_of_two,
+    "axis-that-is-not-there": _explain_reduction_of_two,
+    "logic-on-numbers": _explain_power,
+    "works-on-none": _explain_none,
+    "list-for-an-array": _explain_list,
     "array-for-yes-or-no": _explain_comparison_without_brackets,
     "attribute-that-is-not-there": _explain_attribute,
     "call-that-does-not-fit": _explain_wrong_arguments,
     "axes-that-do-not-match": _explain_transpose_of_two_axes,
     "not-a-dtype": _explain_view_with_sizes,
     "operator-that-does-not-fit": _explain_operator,
+}
+# Families of errors whose explanation, if there is one for the line, names the right code.
+_EXPLAINERS_THAT_NAME_THE_RIGHT_CODE: dict[str, Callable[[CallOutcome], str]] = {
+    "axes-that-do-not-match": _explain_transpose_of_two_axes,
+    "operator-that-does-not-fit": _explain_power,
+    "logic-on-numbers": _explain_power,
+    "fraction-for-a-place": _explain_reduction_of_two,
+    "axis-that-is-not-there": _explain_reduction_of_two,
+    "works-on-none": _explain_none,
+    "list-for-an-array": _explain_list,
 }

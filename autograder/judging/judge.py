@@ -286,8 +286,8 @@ def _add_texts_of_common_mistake(
     common = ""
     if difference.kind == "error":
         common = describe_failing_feature(cases)
-    if not difference.needs_hint:
-        nudge = ""
+    if difference.nudge is not None:
+        nudge = difference.nudge
     means = _join_sentences(difference.means or means, called_function_note, common, modified_note)
     name = None if finding.is_unwritten else difference.mistake
     return replace(finding, misconception=name, means=means, nudge=nudge)
@@ -320,8 +320,8 @@ def _describe_unexplained_failures(
 
 
 _NOT_FINITE = (
-    "nan comes from 0/0, inf/inf or inf - inf. inf comes from a division by 0, or from a number that is "
-    "too large for its type, such as the exponential of 1000."
+    "nan comes from 0/0, 0·inf, inf/inf or inf - inf. inf comes from a division by 0, or from a "
+    "number that is too large for its type, such as the exponential of 1000."
 )
 
 

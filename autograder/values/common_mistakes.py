@@ -22,8 +22,8 @@ class Difference:
         Explanation with the sizes and names of this case; "" to use that of `MISTAKES`.
     nearly_right : bool
         True if the numbers are off by so little that lost digits may be all that is wrong.
-    needs_hint : bool
-        False if the explanation already says what to write.
+    nudge : str or None
+        Hint that belongs to `means`, "" if it needs none; None to use that of `MISTAKES`.
     """
 
     kind: str
@@ -32,7 +32,7 @@ class Difference:
     path: tuple[int | str, ...] = ()
     means: str = ""
     nearly_right: bool = False
-    needs_hint: bool = True
+    nudge: str | None = None
 
 
 NOT_WRITTEN_MESSAGE = "This exercise is not written yet."
@@ -139,7 +139,8 @@ MISTAKES = {
         "Print the `.shape` of each part before this line. Does a slice end too early, or start at a wrong index?",
     ),
     "cut-that-does-not-come-out-even": (
-        "`np.split` cuts an axis into equal parts, and the length of this axis is not a multiple of their number.",
+        "`np.split` cuts an axis into n equal parts, and the length of this axis is not a multiple "
+        "of n. (PyTorch's `split` takes the length of a part instead.)",
         "Which axis should be split, and how long is it? Print the `.shape`.",
     ),
     "arrays-of-several-shapes": (

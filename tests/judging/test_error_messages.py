@@ -8,6 +8,7 @@ from autograder.judging.compare import same_outcome
 from autograder.judging.error_messages import (
     _ERROR_PATTERNS,
     FULLY_EXPLAINED_ERRORS,
+    choose_hint,
     classify_error,
     explain_error,
 )
@@ -59,6 +60,8 @@ def explain(code):
         ("x.view(2, 3, 2, 2)", "call-that-does-not-fit", "`x.reshape(...)`"),
         ("x.view(2, 12)", "not-a-dtype", "`x.reshape(...)`"),
         ("x.size(0)", "not-a-function", "`x.shape[0]`"),
+        ("x.size(-1)", "not-a-function", "`x.shape[-1]`"),
+        ("f(x, dim=1)", "call-that-does-not-fit", "`f` has no argument called `dim`."),
         ("x.mul_(2)", "attribute-that-is-not-there", "`x * y`"),
         ("nn.LayerNorm(3)", "name-not-defined", "use `x.mean` and `x.var`"),
         ("torch.arange(3)", "name-not-defined", "In NumPy: `np.arange`."),
@@ -70,7 +73,7 @@ def explain(code):
         ("F.softmax(x, dim=-1)", "name-not-defined", "use `np.exp` and a sum"),
         # brackets
         ("x.T()", "not-a-function", "`.T` is no function"),
-        ("x.shape(1)", "not-a-function", "`x.shape[0]`, with square brackets"),
+        ("x.shape(1)", "not-a-function", "`x.shape[1]`, with square brackets"),
         ("(q)(q)", "not-a-function", "the value is an array. Perhaps a `*`, an `@` or a comma is missing"),
         ("q(0)", "not-a-function", "`q` is an array and not a function"),
         ("np.random(3)", "not-a-function", "A module"),
@@ -110,6 +113,20 @@ def explain(code):
         ("len(3)", "length-of-one-number", "of type int"),
         ("q @ 3", "product-with-one-number", ""),
         ("'a' - x.shape", "operator-that-does-not-fit", "between a str and a tuple"),
+        ("x ^ 2", "logic-on-numbers", "a power is written `**`"),
+        ("np.max(x, x)", "array-for-a-single-number", "is the axis, not another array."),
+        ("np.max(q, 1.5)", "fraction-for-a-place", "`np.maximum(a, b)`"),
+        ("np.sum(q, len(q) + 9)", "axis-that-is-not-there", "`a + b`"),
+        ("np.sum(q, 9)", "axis-that-is-not-there", "The line asks for axis 9"),
+        ("axis = 9; np.sum(q, axis)", "axis-that-is-not-there", "The line asks for axis 9"),
+        ("zip([1].sort(), q)", "works-on-none", "`.sort` changes its object in place"),
+        ("x = np.add.at(x, 0, 1) + 1", "works-on-none", "`np.add.at` changes the array"),
+        ("min(parameters.get('b'), 3)", "works-on-none", "`.get(key)` gives None for a key"),
+        ("np.nonzero(q) + (1,) + 1", "list-for-an-array", "an array of indices for each axis"),
+        ("a, b = np.split(q, 3, axis=1)", "more-values-than-names", "makes n parts"),
+        ("max(q, 0)", "array-for-yes-or-no", "Python's own `max` needs a single answer"),
+        ("assert 0 <= q < 3", "array-for-yes-or-no", "write `(a <= b) & (b < c)`"),
+        ("bool(q == None)", "array-for-yes-or-no", "Ask `x is None`"),
         ("0.9 ^ 3", "operator-that-does-not-fit", "a power is written `**`"),
         ("i = np.arange(3); y = i >= 0 & i < 2", "array-for-yes-or-no", "comparison into brackets"),
         ("i = np.arange(3); f(i >= 0 & i < 2)", "array-for-yes-or-no", "comparison into brackets"),
@@ -128,6 +145,29 @@ def test_an_error_has_a_family_and_plain_words(code, mistake, words):
     assert words in explanation
     means, nudge = MISTAKES[mistake]
     assert means.endswith(".") and nudge.endswith((".", "?"))
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        ("0.9 ^ 3", ""),
+        ("x ^ 2", ""),
+        ("y = q >= 0 & q.astype(int) < 2", ""),
+        ("np.max(q, q)", ""),
+        ("zip([1].sort(), q)", ""),
+        ("max(q, 0)", "Do you want the larger of each two entries, or one number of all entries? "
+                      "NumPy has a function for each."),
+        ("~q", None),
+        ("'a' - x.shape", None),
+        ("np.sum(q, 9)", None),
+    ],
+)  # fmt: skip
+def test_an_explanation_that_names_the_right_code_needs_no_general_hint(code, hint):
+    with pytest.raises(Exception) as caught:
+        exec(code, dict(NAMES))
+    text = f"{caught.typename}: {' '.join(str(caught.value).split())}"
+    outcome = CallOutcome(error=text, line=f"2: {code}", within="answer")
+    assert choose_hint(classify_error(text), outcome) == hint
 
 
 @pytest.mark.parametrize(
