@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 
 from autograder.core.text_format import truncate
+from autograder.diagnosis.brackets import add_brackets, list_inner_links
 
 # Names of helper functions that the changed code calls. Each begins with a blank, so that it cannot
 # be a name in the student's code.
@@ -103,6 +104,7 @@ class MutationEmbedder:
         self._names = _list_variables(function, nodes)
         loads = {node.id for node in nodes if _is_name(node, ast.Load)}
         self._unused = [name for name in self._parameters if name not in loads]
+        self._inner_links = list_inner_links(function)
         self._names_in_line: dict[int, set[str]] = {}
         self._assignment_line: dict[str, int] = {}  # line of the first assignment of each variable
         for node in nodes:
@@ -271,6 +273,9 @@ class MutationEmbedder:
         elif isinstance(node, ast.Call):
             yield from self._vary_call(node, code)
             yield from self._replace_by_variables(code)
+        if id(node) not in self._inner_links:
+            for other in add_brackets(node):
+                yield Alternative(REPLACE, f"with one more pair of brackets in {code}", other)
         if isinstance(node, (ast.BinOp, ast.Call)):
             for part in _nested_operands(node):
                 description = f"with only {_quote(part)} in place of {code}"
@@ -646,6 +651,11 @@ def _vary_called_function(node: ast.Call, code: str) -> Iterator[Alternative]:
     function_name = function_code.rpartition(".")[2]
     keyword_names = _keyword_names(node)
     keep_axis = [*node.keywords, _make_keyword("keepdims", True)]
+    is_of_two = function_name in ("max", "min") and len(node.args) == 2
+    if isinstance(node.func, ast.Attribute) and is_of_two:
+        elementwise = _copy_node(node.func, attr=f"{function_name}imum")
+        description = f"with another function in place of `{function_code}`"
+        yield Alternative(REPLACE, description, ast.Call(elementwise, node.args, []))
     for name in _similar_functions(function_name):
         function: ast.expr = _make_name(name)
         if isinstance(node.func, ast.Attribute):

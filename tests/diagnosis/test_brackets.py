@@ -1,0 +1,65 @@
+"""A missing pair of brackets is found, and named by its line."""
+
+import ast
+
+import numpy as np
+import pytest
+from test_repair import define_in_cell, find_repair_for, make_test_cases_for
+
+from autograder.diagnosis.brackets import MAX_OPERANDS, add_brackets
+from autograder.values.case_records import Inputs
+
+
+def list_bracketed(code):
+    return [ast.unparse(node) for node in add_brackets(ast.parse(code, mode="eval").body)]
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("a + b / c", ["(a + b) / c"]),
+        ("a / b * c", ["a / (b * c)"]),
+        ("a - b - c", ["a - (b - c)"]),
+        ("n ** 1 / 2", ["n ** (1 / 2)"]),
+        ("x ** y ** z", ["(x ** y) ** z"]),
+        ("-x ** 2", ["(-x) ** 2"]),
+        ("a + b if c else 0", ["a + (b if c else 0)"]),
+        ("a if c else b * d", ["(a if c else b) * d"]),
+        ("a * (b - c) / d", []),  # a * b / c has no other meaning
+        ("a * b * c + d", ["a * b * (c + d)", "a * (b * c + d)"]),
+        ("(a + b) * c", []),
+    ],
+)
+def test_brackets_are_tried_where_they_matter(code, expected):
+    assert list_bracketed(code) == expected
+
+
+def test_a_long_chain_gets_no_brackets():
+    assert list_bracketed(" - ".join("abcdefgh"[:MAX_OPERANDS]))
+    assert not list_bracketed(" - ".join("abcdefghi"[: MAX_OPERANDS + 1]))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "quoted"),
+    [
+        ("x / n ** (1 / 2)", "x / n ** 1 / 2", "x / n ** 1 / 2"),
+        ("(x - n) / (n + 1)", "x - n / (n + 1)", "x - n / (n + 1)"),
+        ("x + (n if n > 4 else 0)", "x + n if n > 4 else 0", "x + n if n > 4 else 0"),
+    ],
+)
+def test_missing_brackets_are_named_by_their_line(right, wrong, quoted):
+    source = "\ndef f(x, n):\n    y = {}\n    return y + 1\n"
+    rng = np.random.default_rng(1)
+    case_inputs = [Inputs((rng.normal(size=(3, n)), n)) for n in (2, 3, 5, 7)]
+    cases = make_test_cases_for(source.format(right), case_inputs)
+    text = find_repair_for(define_in_cell(source.format(wrong)), cases)
+    assert f"In line 3 of its cell, `y = {wrong}`: " in text
+    assert f"with one more pair of brackets in `{quoted}`, every case is right." in text
+
+
+def test_the_larger_of_two_arrays_is_another_function():
+    source = "\ndef f(x):\n    return np.{}(x, 0) + 1\n"
+    case_inputs = [Inputs((np.linspace(-1, 2, n),)) for n in (4, 7, 9)]
+    cases = make_test_cases_for(source.format("maximum"), case_inputs)
+    text = find_repair_for(define_in_cell(source.format("max")), cases)
+    assert "with another function in place of `np.max`, every case is right." in text
