@@ -222,6 +222,8 @@ def choose_hint(mistake: str, outcome: CallOutcome) -> str | None:
 
     Return None if the general hint of `MISTAKES` fits.
     """
+    if mistake == "more-values-than-names" and "np.split" in explain_error(mistake, outcome):
+        return "Into how many parts should the axis be cut?"
     if mistake == "array-for-yes-or-no":
         return _choose_hint_on_truth(outcome)
     return "" if _explanation_names_right_code(mistake, outcome) else None
@@ -622,16 +624,24 @@ def _explain_reduction_of_two(outcome: CallOutcome) -> str:
 
 
 def _explain_list(outcome: CallOutcome) -> str:
-    """Explain the tuple that `np.nonzero(x)`, or `np.where` with one argument, returns."""
-    if "tuple" not in outcome.error:
-        return ""
-    for call in find_calls(parse_line(_get_line(outcome))):
+    """Explain a list or tuple that is added to something else, or that `np.nonzero` returns."""
+    tree = parse_line(_get_line(outcome)) if "tuple" in outcome.error else None
+    for call in find_calls(tree):
         name = ast.unparse(call.func).rpartition(".")[2]
         if name == "nonzero" or (name == "where" and len(call.args) == 1):
             return (
                 f"`{name}` of a condition returns a tuple: an array of indices for each axis. "
                 "Take the array of the axis that you mean with an index, such as `[0]`."
             )
+    concatenation = re.search(r'concatenate (list|tuple) \(not "([\w.]+)"\)', outcome.error)
+    if concatenation:
+        kind, other = concatenation.groups()
+        example = "(x,)" if kind == "tuple" else "[x]"
+        other_words = _name_type(other)
+        return (
+            f"`+` joins a {kind} with another {kind}, and here the other side is {other_words}. "
+            f"A {kind} with one entry is written `{example}`; only arrays add number by number."
+        )
     return ""
 
 

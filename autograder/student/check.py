@@ -22,6 +22,13 @@ from autograder.core.time_limit import TimeLimitExceeded, limit_call_time
 from autograder.diagnosis.argument_probe import explain_by_arguments
 from autograder.diagnosis.render import render_html, render_text
 from autograder.diagnosis.repair import find_repair
+from autograder.diagnosis.source_slips import (
+    SourceSlip,
+    explain_missing_result,
+    find_cause_of_none,
+    find_source_slip,
+    find_tuple_of_places,
+)
 from autograder.judging.error_messages import FULLY_EXPLAINED_ERRORS
 from autograder.judging.judge import Finding, describe_broken_dependency, judge
 from autograder.judging.student_calls import (
@@ -383,13 +390,15 @@ def _add_experimental_explanation(key: ExerciseKey, answer: Any, finding: Findin
         return finding  # the function is slow, and would be called many more times
     is_unnamed = finding.verdict is Verdict.WRONG and finding.misconception is None
     # An error is unclear if only the general explanation for errors of its kind is known.
+    is_general = finding.misconception is None or finding.misconception in MISTAKES
     is_unclear_error = (
         finding.verdict is Verdict.ERROR
-        and (finding.misconception is None or finding.misconception in MISTAKES)
+        and is_general
         and finding.misconception not in FULLY_EXPLAINED_ERRORS
     )
+    slip = _find_slip(key, answer, finding)
     if not is_unnamed and not finding.is_partial and not is_unclear_error:
-        return finding
+        return _add_slip(finding, slip) if slip and slip.is_certain else finding
     failing, passing = [], []
     for test_case, is_right in zip(key.test_cases, finding.cases_correct, strict=True):
         if is_right:
@@ -400,7 +409,7 @@ def _add_experimental_explanation(key: ExerciseKey, answer: Any, finding: Findin
     call_seconds = answer_key.find_lab(key.name).call_seconds
     try:
         with limit_call_time(call_seconds, _get_code(answer).co_filename):
-            if is_unnamed:
+            if is_unnamed and not (slip and slip.is_certain):
                 dependence = explain_by_arguments(
                     answer,
                     failing,
@@ -411,14 +420,57 @@ def _add_experimental_explanation(key: ExerciseKey, answer: Any, finding: Findin
             repair = find_repair(answer, failing, passing, key.rules)
     except TimeLimitExceeded:
         pass  # give the feedback without the explanation
-    if finding.is_partial:
-        if not repair:
-            return finding
+    if finding.is_partial and repair:
         return replace(finding, misconception=None, means=repair, nudge="")
-    sentences = [dependence, repair]
-    if not (repair and is_unnamed):
-        sentences.insert(0, finding.means)
-    return replace(finding, means=" ".join(filter(None, sentences)))
+    if slip and not slip.is_certain and (repair or dependence):
+        slip = None
+    if slip and repair and f"In line {slip.line} of" in repair:
+        repair = ""  # the slip explains the same line
+    if repair and is_unnamed:
+        finding = replace(finding, means="")
+    if slip:
+        finding = _add_slip(finding, slip)
+    return replace(finding, means=" ".join(filter(None, [finding.means, dependence, repair])))
+
+
+def _find_slip(key: ExerciseKey, answer: Any, finding: Finding) -> SourceSlip | None:
+    """Return a slip in the source of a student's function that may explain a wrong result.
+
+    An error of which the explanation is complete needs none.
+    """
+    if finding.misconception and finding.misconception not in MISTAKES:
+        return find_source_slip(answer, has_misconception=True)
+    error = finding.shown_case.outcome.error if finding.shown_case else ""
+    if finding.misconception == "returns-nothing":
+        return explain_missing_result(answer)
+    if finding.misconception == "works-on-none":
+        is_explained = finding.means.startswith("A value on this line is None. `")
+        return None if is_explained else find_cause_of_none(answer)
+    if "'tuple' object" in error or "to tuple" in error:
+        return find_tuple_of_places(answer)
+    if finding.misconception in FULLY_EXPLAINED_ERRORS:
+        return None
+    if finding.verdict is Verdict.ERROR and finding.means and not finding.nudge:
+        return None  # the explanation of the error names the right code
+    return find_source_slip(answer, key.unused_arrays)
+
+
+def _add_slip(finding: Finding, slip: SourceSlip) -> Finding:
+    """Return the finding with the sentences about a slip in the source."""
+    is_unnamed = finding.verdict is Verdict.WRONG and finding.misconception is None
+    if finding.misconception == "returns-nothing" or (is_unnamed and slip.is_certain):
+        return replace(finding, means=slip.means, nudge=slip.nudge)
+    sentences = [slip.means, finding.means]
+    if finding.misconception in FULLY_EXPLAINED_ERRORS:
+        sentences = [slip.means]
+    elif finding.verdict is Verdict.ERROR or not slip.is_certain:
+        sentences = [finding.means, slip.means]
+    means = " ".join(filter(None, sentences))
+    nudge = slip.nudge
+    is_specific = finding.misconception and finding.misconception not in MISTAKES
+    if is_specific or not slip.is_certain:
+        nudge = slip.nudge or finding.nudge
+    return replace(finding, means=means, nudge=nudge)
 
 
 def _explain_broken_dependency(key: ExerciseKey, answer: Any, namespace: Mapping[str, Any]) -> str:

@@ -1,0 +1,580 @@
+"""Find slips that can be read in the source of a student's function, such as a `return` in a loop.
+
+What is said of a slip is true of the code, whatever the student meant. So nothing has to be tried
+out, and the slip is found beside other mistakes, too. `autograder.diagnosis.repair` tries changes
+instead, and finds only what makes the results right.
+"""
+
+import ast
+import inspect
+import linecache
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from autograder.core.text_format import join_words, truncate
+from autograder.judging.code_patterns import (
+    explain_in_place_call,
+    explain_reduction_of_two,
+    find_calls,
+    name_in_place_function,
+)
+
+MAX_CODE_CHARACTERS = 60  # of a quoted line
+MAX_DECORATOR_LINES = 9  # between the first line of a function's code and its `def`
+
+
+@dataclass(frozen=True)
+class SourceSlip:
+    """Slip in a student's source, with a sentence about it and a hint.
+
+    Parameters
+    ----------
+    line : int
+        Its line in the notebook's cell; 0 if it has none.
+    means, nudge : str
+        What the code does, and a question that leads to the slip; the question may be "".
+    is_certain : bool
+        False if such code may be right: an argument that is not used, for example.
+    """
+
+    line: int
+    means: str
+    nudge: str = ""
+    is_certain: bool = True
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Syntax tree and lines of a student's function, and the global names that it can use."""
+
+    function: ast.FunctionDef
+    lines: Sequence[str]
+    namespace: Mapping[str, Any]
+    unused_arguments: Collection[str]
+
+    def make_slip(
+        self,
+        node: ast.AST,
+        text: str,
+        nudge: str = "",
+        is_certain: bool = True,
+    ) -> SourceSlip:
+        """Return a slip on the line where a node begins; `text` is the rest of its sentence."""
+        line: int = node.lineno  # type: ignore[attr-defined]
+        code = truncate(self.get_line(node), MAX_CODE_CHARACTERS)
+        return SourceSlip(line, f"In line {line} of its cell, `{code}`, {text}", nudge, is_certain)
+
+    def get_line(self, node: ast.AST) -> str:
+        return self.lines[node.lineno - 1].strip()  # type: ignore[attr-defined]
+
+
+def find_source_slip(
+    function: Any, unused_arguments: Collection[str] = (), has_misconception: bool = False
+) -> SourceSlip | None:
+    """Return the gravest slip in the source of a student's function; None if there is none.
+
+    Parameters
+    ----------
+    unused_arguments : collection of str
+        Names of arguments on which the right result does not depend.
+    has_misconception : bool
+        True if a misconception explains the results. Then only slips that may be its cause count.
+    """
+    source = _read_source(function, unused_arguments)
+    if source is None:
+        return None
+    finders = _SLIPS_BEHIND_MISCONCEPTIONS if has_misconception else _ALL_SLIPS
+    for find in finders:
+        slip = find(source)
+        if slip:
+            return slip
+    return None
+
+
+def explain_missing_result(function: Any) -> SourceSlip | None:
+    """Explain why a function returns None although it has a `return` line; None if it has none."""
+    source = _read_source(function, ())
+    if source is None:
+        return None
+    slip = _find_used_in_place_call(source)
+    if slip:
+        return slip
+    own = [node for node in _walk_own_code(source.function) if isinstance(node, ast.Return)]
+    inner = [node for node in ast.walk(source.function) if isinstance(node, ast.Return)]
+    if not any(node.value for node in own):
+        if not any(node.value for node in inner):
+            return None
+        return SourceSlip(
+            0,
+            "The `return` line belongs to the function that you define inside yours, so your own "
+            "function has none, and gives None.",
+            "Where do you call the inner function, and what happens to its result?",
+        )
+    return SourceSlip(
+        0,
+        "Your function has a `return` line, but in this case it gives None: either that line is "
+        "not reached, because it stands in an `if` or a loop, or the value after `return` is None.",
+        "Which lines run in this case? A `print` before the `return` shows whether it is reached.",
+    )
+
+
+def find_tuple_of_places(function: Any) -> SourceSlip | None:
+    """Return the line of a tuple of `np.nonzero` that is taken for an array; None if unknown."""
+    source = _read_source(function, ())
+    return _find_tuple_of_places(source) if source else None
+
+
+def find_cause_of_none(function: Any) -> SourceSlip | None:
+    """Return the line of a function from which the None in an error comes; None if unknown."""
+    source = _read_source(function, ())
+    if source is None:
+        return None
+    slip = _find_used_in_place_call(source)
+    if slip:
+        return slip
+    for call in find_calls(source.function):
+        is_method = isinstance(call.func, ast.Attribute) and call.func.attr == "get"
+        if is_method and len(call.args) == 1 and not call.keywords:
+            return source.make_slip(
+                call,
+                "`.get(key)` gives None for a key that the dict does not "
+                "have; `.get(key, other)` gives `other`.",
+            )
+    return None
+
+
+def _read_source(function: Any, unused_arguments: Collection[str]) -> _Source | None:
+    function = inspect.unwrap(function)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return None
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    try:
+        tree = ast.parse("".join(lines))
+    except (SyntaxError, ValueError):
+        return None
+    first, last = code.co_firstlineno, code.co_firstlineno + MAX_DECORATOR_LINES
+    definitions: list[ast.FunctionDef] = []
+    for node in ast.walk(tree):
+        is_named_so = isinstance(node, ast.FunctionDef) and node.name == code.co_name
+        if isinstance(node, ast.FunctionDef) and is_named_so and first <= node.lineno <= last:
+            definitions.append(node)
+    if len(definitions) != 1:
+        return None
+    return _Source(definitions[0], lines, function.__globals__, unused_arguments)
+
+
+def _walk_own_code(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes below a node, but not those of functions and classes defined in it."""
+    for child in ast.iter_child_nodes(node):
+        yield child
+        if not isinstance(child, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
+            yield from _walk_own_code(child)
+
+
+# The functions below each look for one kind of slip.
+
+
+def _find_return_in_loop(source: _Source) -> SourceSlip | None:
+    for loop in _walk_own_code(source.function):
+        if not isinstance(loop, (ast.For, ast.While)):
+            continue
+        skips = any(isinstance(node, (ast.Continue, ast.Break)) for node in ast.walk(loop))
+        for node in loop.body:
+            if isinstance(node, ast.Return) and not skips:
+                return source.make_slip(
+                    node,
+                    "the `return` is inside the loop, so your function ends in its first turn.",
+                    "How far must the `return` be indented?",
+                )
+    return None
+
+
+def _find_used_in_place_call(source: _Source) -> SourceSlip | None:
+    for node in ast.walk(source.function):
+        if isinstance(node, (ast.Assign, ast.Return)):
+            name = name_in_place_function(node.value)
+            if name and name not in (".add", ".update", ".put"):  # others have methods of that name
+                text = f"the value is None. {explain_in_place_call(name)}"
+                return source.make_slip(node, text)
+    return None
+
+
+def _find_comma_at_end(source: _Source) -> SourceSlip | None:
+    for node in ast.walk(source.function):
+        is_tuple = isinstance(node, (ast.Assign, ast.Return)) and isinstance(node.value, ast.Tuple)
+        if not is_tuple or len(node.value.elts) != 1:  # type: ignore[attr-defined]
+            continue
+        if source.get_line(node).partition("#")[0].rstrip().endswith(","):
+            return source.make_slip(
+                node,
+                "the comma at the end makes a tuple: a value with a comma "
+                "after it is a tuple with one entry.",
+            )
+    return None
+
+
+def _find_sign_after_equals(source: _Source) -> SourceSlip | None:
+    for node in ast.walk(source.function):
+        is_signed = isinstance(node, ast.Assign) and isinstance(node.value, ast.UnaryOp)
+        match = is_signed and re.search(r"\w\s*=([+-])\s", source.get_line(node))
+        if match:
+            return source.make_slip(
+                node,
+                f"Python reads `={match[1]}` as `= {match[1]}`: the line "
+                f"assigns a new value. To change the old value, write `{match[1]}=`.",
+            )
+    return None
+
+
+def _find_power_written_as_xor(source: _Source) -> SourceSlip | None:
+    for node in ast.walk(source.function):
+        sides: list[ast.expr] = []
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor):
+            sides = [_last_operand(node.left), _first_operand(node.right)]
+        elif isinstance(node, ast.AugAssign) and isinstance(node.op, ast.BitXor):
+            sides = [_first_operand(node.value)]
+        if any(map(_is_number, sides)):
+            return source.make_slip(
+                node,
+                "`^` combines the bits of whole numbers. In Python a power is written `**`.",
+            )
+    return None
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+
+
+def _first_operand(node: ast.expr) -> ast.expr:
+    while isinstance(node, ast.BinOp):
+        node = node.left
+    return node
+
+
+def _last_operand(node: ast.expr) -> ast.expr:
+    while isinstance(node, ast.BinOp):
+        node = node.right
+    return node
+
+
+_LOGIC = (ast.BitAnd, ast.BitOr)
+
+
+def _find_comparison_without_brackets(source: _Source) -> SourceSlip | None:
+    for node in ast.walk(source.function):
+        if not isinstance(node, ast.Compare) or isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            continue
+        for operand in (node.left, *node.comparators):
+            if not isinstance(operand, ast.BinOp) or not isinstance(operand.op, _LOGIC):
+                continue
+            if _is_in_brackets(source, operand):
+                continue
+            return source.make_slip(
+                node,
+                "Python computes `&` and `|` before `<`, `>=` and `==`. "
+                "Put each comparison into brackets, such as `(i >= 0) & (i < n)`.",
+            )
+    return None
+
+
+def _is_in_brackets(source: _Source, node: ast.expr) -> bool:
+    """Return True if an operation is written in brackets of its own."""
+    before = source.lines[node.lineno - 1].encode()[: node.col_offset].decode().rstrip()
+    after = source.lines[(node.end_lineno or 1) - 1].encode()[node.end_col_offset or 0 :].decode()
+    return before.endswith("(") and after.lstrip().startswith(")")
+
+
+def _find_repeated_row(source: _Source) -> SourceSlip | None:
+    if not any(isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+               for node in ast.walk(source.function)):  # fmt: skip
+        return None
+    for node in ast.walk(source.function):
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+            continue
+        for side in (node.left, node.right):
+            if isinstance(side, ast.List) and len(side.elts) == 1 and _is_mutable(side.elts[0]):
+                return source.make_slip(
+                    node,
+                    "the `*` repeats one and the same row: a change of one changes all.",
+                    "How can a loop, or NumPy, make a row of its own for each place?",
+                )
+    return None
+
+
+def _is_mutable(node: ast.expr) -> bool:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return isinstance(node.left, ast.List) or isinstance(node.right, ast.List)
+    if isinstance(node, ast.Call):
+        makers = ("np.zeros", "np.ones", "np.empty", "np.full", "list", "dict")
+        return ast.unparse(node.func) in makers
+    return isinstance(node, (ast.List, ast.ListComp, ast.Dict))
+
+
+def _find_mutable_default(source: _Source) -> SourceSlip | None:
+    arguments = source.function.args
+    names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    pairs = list(zip(names[len(names) - len(arguments.defaults) :], arguments.defaults))
+    for argument, value in zip(arguments.kwonlyargs, arguments.kw_defaults):
+        if value is not None:
+            pairs.append((argument.arg, value))
+    changed_names = _list_changed_names(source.function)
+    for name, default in pairs:
+        if isinstance(default, (ast.List, ast.Dict, ast.Set)) and name in changed_names:
+            code = ast.unparse(default)
+            return SourceSlip(
+                0,
+                f"The default `{code}` of `{name}` is made only once, and your function changes "
+                "it: the next call finds what this one has put into it.",
+                f"Where can your function make a new `{code}` in each call?",
+            )
+    return None
+
+
+def _list_changed_names(function: ast.FunctionDef) -> set[str]:
+    """Return the names whose object is changed by a method or by an assignment to an entry."""
+    names = set()
+    for node in ast.walk(function):
+        target: ast.expr | None = None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            target = node.func.value if name_in_place_function(node) else None
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            target = node.value
+        if isinstance(target, ast.Name):
+            names.add(target.id)
+    return names
+
+
+# Methods of arrays and texts that leave their object as it is and return a new one.
+_PURE_METHODS = frozenset(
+    "reshape transpose swapaxes astype copy sum mean max min clip round flatten ravel squeeze "
+    "repeat dot argsort argmax cumsum std var prod take view replace strip lower upper join".split()
+)
+_OPERATIONS = (
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.Compare,
+    ast.BoolOp,
+    ast.Subscript,
+    ast.Attribute,
+    ast.Name,
+)
+
+
+def _find_lost_value(source: _Source) -> SourceSlip | None:
+    """Find a line that computes a value and does not keep it, such as `x.reshape(2, 3)`."""
+    for node in ast.walk(source.function):
+        if not isinstance(node, ast.Expr):
+            continue
+        value = node.value
+        if isinstance(value, ast.Compare) and isinstance(value.ops[0], ast.Eq):
+            return source.make_slip(
+                node,
+                "`==` only compares, and the answer is lost. An assignment has one `=`.",
+            )
+        if isinstance(value, _OPERATIONS) or _is_pure_call(value):
+            return source.make_slip(
+                node,
+                "a value is computed and not kept: nothing is changed by this line.",
+                "Which name should the result get, and where is it used?",
+            )
+    return None
+
+
+def _is_pure_call(node: ast.expr) -> bool:
+    """Return True for a call that only computes a value: of NumPy, or of a method of arrays."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    keywords = {keyword.arg for keyword in node.keywords}
+    if name_in_place_function(node) or "out" in keywords:
+        return False
+    owner, name = ast.unparse(node.func.value), node.func.attr
+    if owner in ("np", "numpy"):
+        function = getattr(np, name, None)
+        # `np.add(x, y, x)` writes into its third argument.
+        is_ufunc_with_output = isinstance(function, np.ufunc) and len(node.args) > function.nin
+        is_setting = name.startswith(("set", "save", "print"))
+        return callable(function) and not is_setting and not is_ufunc_with_output
+    return name in _PURE_METHODS and owner not in ("random", "plt", "ax")
+
+
+def _find_tuple_of_places(source: _Source) -> SourceSlip | None:
+    """Find the result of `np.nonzero`, or `np.where` with one argument, taken for an array."""
+    names: dict[str, ast.Assign] = {}
+    for node in ast.walk(source.function):
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+            continue
+        if isinstance(node.value, ast.Call):
+            function = ast.unparse(node.value.func)
+            is_where = function == "np.where" and len(node.value.args) == 1
+            if is_where or function == "np.nonzero":
+                names[node.targets[0].id] = node
+    for node in ast.walk(source.function):
+        user: ast.expr | None = None
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            index = node.slice
+            is_first = isinstance(index, ast.Constant) and index.value in (0, 1, 2)
+            user = None if is_first else node.value
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Name):
+            user = node.args[0] if node.func.id in ("len", "max", "min", "sum") else None
+        elif isinstance(node, ast.Attribute):
+            user = node.value
+        elif isinstance(node, ast.BinOp):
+            user = node.left
+        if isinstance(user, ast.Name):
+            assignment = names.get(user.id)
+            if assignment:
+                return source.make_slip(
+                    assignment,
+                    "the result is a tuple with an array of places "
+                    "for each axis, not the array of places itself.",
+                    "Which index takes the array out of the tuple?",
+                )
+    return None
+
+
+def _find_early_end_of_power(source: _Source) -> SourceSlip | None:
+    """Find `n ** 1 / 2` and `10000 ** -2 * i / d`, where the power ends before the `*` or `/`."""
+    for node in ast.walk(source.function):
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Mult, ast.Div)):
+            continue
+        power = node.left
+        if isinstance(power, ast.BinOp) and isinstance(power.op, (ast.Mult, ast.Div)):
+            power = power.right  # of `x / n ** 1 / 2`, the part before the last sign
+        if not isinstance(power, ast.BinOp) or not isinstance(power.op, ast.Pow):
+            continue
+        exponent = ast.unparse(power.right)
+        is_half = exponent in ("1", "-1") and isinstance(node.right, ast.Constant)
+        has_number = re.fullmatch(r"-?\d+(\.\d*)?", exponent)
+        is_of_numbers = isinstance(power.left, ast.Constant) and has_number
+        if (is_half or is_of_numbers) and not _is_in_brackets(source, power):
+            sign = "*" if isinstance(node.op, ast.Mult) else "/"
+            code = f"({ast.unparse(power)}) {sign} {ast.unparse(node.right)}"
+            return source.make_slip(
+                node,
+                f"the power ends before the `{sign}`: Python computes `{code}`.",
+                "Where do brackets belong?",
+            )
+    return None
+
+
+def _find_reduction_of_two(source: _Source) -> SourceSlip | None:
+    for node in ast.walk(source.function):
+        if isinstance(node, ast.stmt) and not isinstance(node, (ast.FunctionDef, ast.For, ast.If)):
+            text = explain_reduction_of_two(node)
+            if text:
+                sentence = text[0].lower() + text[1:]
+                return source.make_slip(node, f"{sentence}")
+    return None
+
+
+def _find_variable_of_notebook(source: _Source) -> SourceSlip | None:
+    """Find an array of the notebook that the function uses, perhaps in place of an argument."""
+    local_names = {node.arg for node in ast.walk(source.function) if isinstance(node, ast.arg)}
+    loads: dict[str, ast.Name] = {}
+    for node in ast.walk(source.function):
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Load):
+                loads.setdefault(node.id, node)
+            else:
+                local_names.add(node.id)
+    unused_names = _list_unused_arguments(source)
+    for name, node in loads.items():
+        if name in local_names or name not in source.namespace or _is_in_def_line(source, node):
+            continue
+        value = source.namespace[name]
+        is_number = type(value) in (int, float) and not name.isupper() and bool(unused_names)
+        is_container = type(value) in (list, dict) and bool(unused_names)
+        is_data = isinstance(value, np.ndarray) or is_container
+        if not is_number and not is_data:
+            continue
+        unused = ""
+        if unused_names:
+            names = join_words([f"`{unused_name}`" for unused_name in unused_names])
+            verb = "is" if len(unused_names) == 1 else "are"
+            unused = f" Your code does not use {names}, which {verb} among its arguments."
+        return source.make_slip(
+            node,
+            f"`{name}` is a variable of the notebook: it is the same in every call.{unused}",
+            f"Which argument do you mean by `{name}`?",
+            is_certain=bool(unused_names),
+        )
+    return None
+
+
+def _is_in_def_line(source: _Source, node: ast.AST) -> bool:
+    """Return True for a node in the defaults of an argument, which are evaluated only once."""
+    return any(node is inner for inner in ast.walk(source.function.args))
+
+
+def _find_unused_name(source: _Source) -> SourceSlip | None:
+    """Find an argument, or a variable that gets a value, which the function never uses."""
+    unused_names = _list_unused_arguments(source)
+    if unused_names:
+        names = join_words([f"`{name}`" for name in unused_names])
+        noun = "argument" if len(unused_names) == 1 else "arguments"
+        return SourceSlip(0, f"Your code never uses its {noun} {names}.", is_certain=False)
+    loads = _list_loaded_names(source.function)
+    for node in ast.walk(source.function):
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+            continue
+        name = node.targets[0].id
+        if name not in loads and not name.startswith("_"):
+            return source.make_slip(
+                node,
+                f"`{name}` gets a value that is never used.",
+                is_certain=False,
+            )
+    return None
+
+
+def _list_unused_arguments(source: _Source) -> list[str]:
+    loads = _list_loaded_names(source.function)
+    arguments = source.function.args
+    names = [argument.arg for argument in (*arguments.args, *arguments.kwonlyargs)]
+    return [name for name in names if name not in loads and name not in source.unused_arguments]
+
+
+def _list_loaded_names(function: ast.FunctionDef) -> set[str]:
+    """Return the names that the body of a function reads; all names, if it calls `locals`."""
+    names = set()
+    for statement in function.body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                names.add(node.id)
+            elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+                names.add(node.target.id)
+    if names & {"locals", "vars", "eval", "exec"}:
+        names.update(node.id for node in ast.walk(function) if isinstance(node, ast.Name))
+        names.update(node.arg for node in ast.walk(function) if isinstance(node, ast.arg))
+    return names
+
+
+_Finder = Callable[[_Source], SourceSlip | None]
+
+# The gravest first. Those of the first table are also said beside a misconception: that names what
+# is wrong with the result, and the slip is where it comes from.
+_SLIPS_BEHIND_MISCONCEPTIONS: tuple[_Finder, ...] = (
+    _find_return_in_loop,
+    _find_used_in_place_call,
+    _find_comma_at_end,
+    _find_sign_after_equals,
+    _find_repeated_row,
+    _find_mutable_default,
+    _find_lost_value,
+)
+# The last two may be right, and are said only where nothing else is known.
+_OTHER_SLIPS: tuple[_Finder, ...] = (
+    _find_power_written_as_xor,
+    _find_comparison_without_brackets,
+    _find_tuple_of_places,
+    _find_early_end_of_power,
+    _find_reduction_of_two,
+    _find_variable_of_notebook,
+    _find_unused_name,
+)
+_ALL_SLIPS = (*_SLIPS_BEHIND_MISCONCEPTIONS, *_OTHER_SLIPS)

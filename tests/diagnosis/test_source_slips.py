@@ -1,0 +1,190 @@
+"""Slips that can be read in the source are named by their line, and right code is left alone."""
+
+import linecache
+
+import numpy as np
+import pytest
+from our_course import COURSE
+from test_repair import define_in_cell
+
+from autograder.authoring.lab import read_lab
+from autograder.diagnosis import source_slips
+from autograder.diagnosis.source_slips import (
+    MAX_CODE_CHARACTERS,
+    MAX_DECORATOR_LINES,
+    explain_missing_result,
+    find_cause_of_none,
+    find_source_slip,
+    find_tuple_of_places,
+)
+from autograder.student.check import CheckFailed, check
+
+NOTEBOOK = {"Q": np.ones((2, 3)), "heads": 4}
+
+
+def find_slip(*lines, head="def f(x, n=2):", **keywords):
+    body = "".join(f"    {line}\n" for line in lines)
+    function = define_in_cell(f"\n{head}\n{body}", **NOTEBOOK)
+    return find_source_slip(function, **keywords)
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "words"),
+    [
+        (["for i in range(n):", "    x = x + i", "    return x"], 5, "ends in its first turn"),
+        (["y = x + n", "return y.sort()"], 4, "`.sort` changes its object in place"),
+        (["y = [n]", "y = y.append(x)", "return y"], 4, "`.append` changes its object"),
+        (["y = x * n", "y = np.random.shuffle(y)", "return y"], 4, "`np.random.shuffle` changes"),
+        (["y = x * n,", "return y"], 3, "the comma at the end makes a tuple"),
+        (["x =- n", "return x"], 3, "To change the old value, write `-=`"),
+        (["return x + n^2"], 3, "`^` combines the bits"),
+        (["n ^= 2", "return x + n"], 3, "`^` combines the bits"),
+        (["return n & 1 == 0 and x"], 3, "Put each comparison into brackets"),
+        (["y = [[0] * n] * n", "y[0][1] = x", "return y"], 3, "repeats one and the same row"),
+        (["y = [np.zeros(n)] * n", "y[0][1] = x", "return y"], 3, "a change of one changes all"),
+        (["x.reshape(n, n)", "return x"], 3, "a value is computed and not kept"),
+        (["np.exp(x * n)", "return x"], 3, "a value is computed and not kept"),
+        (["x / n", "return x"], 3, "a value is computed and not kept"),
+        (["x[0] == n", "return x"], 3, "`==` only compares"),
+        (["y = np.where(x > n)", "return y[-1]"], 3, "a tuple with an array of places"),
+        (["y = np.nonzero(x > n)", "return len(y)"], 3, "a tuple with an array of places"),
+        (["return x / n ** 1/2"], 3, "Python computes `(n ** 1) / 2`"),
+        (["return x + 100 ** -2 * n / 3"], 3, "Python computes `(100 ** (-2)) * n`"),
+        (["return np.max(x, n * x)"], 3, "the second argument of `np.max` is the axis"),
+        (["return Q @ x"], 3, "`Q` is a variable of the notebook"),
+    ],
+)
+def test_a_slip_is_named_by_its_line(lines, line, words):
+    slip = find_slip(*lines)
+    assert slip.line == line
+    assert slip.means.startswith(f"In line {line} of its cell, `")
+    assert words in slip.means
+    assert slip.is_certain
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["for i in range(n):", "    if x[i] < 0:", "        return i", "return n + x"],
+        ["for i in range(n):", "    if x[i] < 0:", "        continue", "    return i"],
+        ["y = x * n", "y.sort()", "return np.sort(y)"],
+        ["y = (n,)", "return x.reshape(y)"],
+        ["y = -n", "return x + y"],
+        ["return (x > 0) ^ (x < n)"],
+        ["return (n & 1) == 0 and x"],
+        ["y = [[0] * n for _ in range(n)]", "y[0][1] = x", "return y"],
+        ["y = [0] * n", "y[0] = x", "return y"],
+        ["np.exp(x, out=x)", "np.add(x, n, x)", "print(x)", "return x"],
+        ["y = np.nonzero(x > n)[0]", "z = np.where(x > n)", "return y, z[0]"],
+        ["return x / n ** (1 / 2) + (n ** 1) / 2 + x ** 2 / n"],
+        ["return np.max(x, -1) + np.max(x, axis=n)"],
+    ],
+)
+def test_right_code_has_no_slip(lines):
+    assert find_slip(*lines) is None
+
+
+def test_no_reference_and_no_right_variant_has_a_slip():
+    for name in ("training", "gpt-2", "long-contexts"):
+        for exercise in read_lab(COURSE, name).exercises.values():
+            assert find_source_slip(exercise.reference) is None
+
+
+def test_a_default_that_the_function_changes_is_named():
+    slip = find_slip("y.append(x)", "return y", head="def f(x, y=[]):")
+    assert "The default `[]` of `y` is made only once" in slip.means
+    assert find_slip("return [*y, x]", head="def f(x, y=[]):") is None
+
+
+def test_what_the_function_never_uses_is_named_where_nothing_else_is():
+    slip = find_slip("return x")
+    assert slip.means == "Your code never uses its argument `n`." and not slip.is_certain
+    assert find_slip("return x", unused_arguments=("n",)) is None
+    slip = find_slip("weights = x / n", "return x")
+    assert "`weights` gets a value that is never used" in slip.means and not slip.is_certain
+    slip = find_slip("return Q @ x + n")
+    assert "`Q` is a variable of the notebook" in slip.means and not slip.is_certain
+    assert find_slip("return x * heads + n") is None
+    assert "Your code does not use `n`" in find_slip("return x * heads").means
+
+
+def test_beside_a_misconception_only_its_cause_is_named():
+    lines = ("y = x + n^2", "x.reshape(n, n)", "return x + y")
+    assert "not kept" in find_slip(*lines, has_misconception=True).means
+    assert find_slip(*lines[::2], has_misconception=True) is None
+
+
+def explain_none(*lines):
+    body = "".join(f"    {line}\n" for line in lines)
+    return explain_missing_result(define_in_cell(f"\ndef f(x):\n{body}"))
+
+
+def test_a_result_of_none_is_explained():
+    assert explain_none("x + 1") is None  # "A function without a `return` line gives None."
+    assert "`np.add.at` changes" in explain_none("return np.add.at(x, 0, 1)").means
+    assert "`print` shows a value" in explain_none("return print(x)").means
+    assert "that line is not reached" in explain_none("if x > 3:", "    return x").means
+    inner = explain_none("def g(y):", "    return y", "g(x)")
+    assert "belongs to the function that you define inside yours" in inner.means
+
+
+def test_where_none_or_a_tuple_in_an_error_comes_from_is_named():
+    function = define_in_cell("\ndef f(x):\n    y = x.get(3)\n    return y + 1\n")
+    assert "In line 3 of its cell" in find_cause_of_none(function).means
+    function = define_in_cell("\ndef f(x):\n    y = np.nonzero(x)\n    return y - 1\n")
+    assert "In line 3 of its cell" in find_tuple_of_places(function).means
+
+
+def test_without_source_there_is_no_slip():
+    assert find_source_slip(np.exp) is None
+    assert find_source_slip(eval("lambda x: x")) is None
+
+
+def test_limits_of_what_is_read():
+    slip = find_slip(f"x + {'1 + ' * MAX_CODE_CHARACTERS}1", "return x * n")
+    quoted = slip.means.split("`")[1]
+    assert len(quoted) <= MAX_CODE_CHARACTERS + 3
+    decorators = "@str\n" * MAX_DECORATOR_LINES
+    assert source_slips._read_source(define_decorated(decorators), ()) is not None
+    assert source_slips._read_source(define_decorated("@str\n" + decorators), ()) is None
+
+
+def define_decorated(decorators):
+    function = define_in_cell(f"\ndef f(x):\n    return x\n# {len(decorators)}\n")
+    source = f"{decorators}def f(x):\n    return x\n"
+    name = f"<decorated {len(decorators)}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    function.__code__ = function.__code__.replace(co_filename=name, co_firstlineno=1)
+    return function
+
+
+@pytest.mark.parametrize(
+    ("source", "words", "hint"),
+    [
+        (
+            "def softmax(x, axis=0):\n    for i in range(3):\n        return np.exp(x) - i\n",
+            "`return np.exp(x) - i`, the `return` is inside the loop",
+            "How far must the `return` be indented?",
+        ),
+        (
+            "def softmax(x, axis=0):\n    e = np.exp(x)\n    e / e.sum(axis)\n    return e\n",
+            "a value is computed and not kept",
+            "Which name should the result get, and where is it used?",
+        ),
+        (
+            "def softmax(x, axis=0):\n    e = np.exp(x)\n    return e.sort()\n",
+            "`.sort` changes its object in place and returns None.",
+            "",
+        ),
+        (
+            "def softmax(x, axis=0):\n    return np.exp(x) / np.exp(Q).sum(axis, keepdims=True)\n",
+            "`Q` is a variable of the notebook: it is the same in every call.",
+            "",
+        ),
+    ],
+)
+def test_a_check_names_the_slip(source, words, hint, capsys):
+    with pytest.raises(CheckFailed):
+        check(define_in_cell(source, **NOTEBOOK))
+    output = capsys.readouterr().out
+    assert words in output and hint in output
