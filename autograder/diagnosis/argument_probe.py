@@ -161,7 +161,8 @@ def explain_by_arguments(
             observations.append((probe.all_arguments(test_case), CallOutcome(test_case.expected)))
     if _contains_floats(outcomes[0].value):
         explanation = _describe_ignored_array(probe, observations, paths, unused_arrays)
-    return explanation or _describe_repairing_change(probe, calls, failing, paths)
+    are_finite = all(_is_finite_result(outcome.value) for outcome in outcomes)
+    return explanation or _describe_repairing_change(probe, calls, failing, paths, are_finite)
 
 
 def _describe_ignored_array(
@@ -200,10 +201,15 @@ def _describe_repairing_change(
     calls: Sequence[Arguments],
     failing: Sequence[TestCase],
     paths: Sequence[ArgumentPath],
+    are_finite: bool,
 ) -> str:
-    """Describe a change of the arguments that makes the result of every failing test case right."""
+    """Describe a change of the arguments that makes the result of every failing test case right.
+
+    Where results are not finite, other numbers in an argument avoid that by being smaller, which
+    explains nothing: then (`are_finite` is False) no numbers are multiplied.
+    """
     omitted_names = set(calls[0]).difference(*map(probe.passed_arguments, failing))
-    for description, change in _list_argument_changes(calls[0], paths, omitted_names):
+    for description, change in _list_argument_changes(calls[0], paths, omitted_names, are_finite):
         if _change_repairs_all_cases(probe, change, calls, failing):
             return description
     return ""
@@ -296,6 +302,16 @@ def _list_paths(arguments: Arguments) -> Iterator[ArgumentPath]:
             yield ArgumentPath(name)
 
 
+def _is_finite_result(value: Value) -> bool:
+    """Return True if a result, or each of its parts, holds no nan and no infinite number."""
+    parts = value if isinstance(value, (tuple, list)) else [value]
+    for part in parts:
+        is_number = isinstance(part, float) or _is_array_of(part, "f")
+        if is_number and not np.isfinite(part).all():
+            return False
+    return True
+
+
 def _is_finite_array(value: Value) -> bool:
     return _is_array_of(value, "f") and value.size > 0 and bool(np.isfinite(value).all())
 
@@ -308,7 +324,10 @@ def _is_array_of(value: Value, kinds: str) -> bool:
 
 
 def _list_argument_changes(
-    arguments: Arguments, paths: Sequence[ArgumentPath], omitted_names: Collection[str]
+    arguments: Arguments,
+    paths: Sequence[ArgumentPath],
+    omitted_names: Collection[str],
+    are_finite: bool,
 ) -> Iterator[ArgumentChange]:
     """Yield changes of the arguments to try, such as two exchanged, or one transposed."""
     for path in paths:
@@ -334,6 +353,8 @@ def _list_argument_changes(
         if path.name in omitted_names:
             continue
         for is_applicable, description, change in _SINGLE_CHANGES:
+            if not are_finite and is_applicable in (_is_float_array_or_nonzero_float, _is_numeric_array):
+                continue
             if is_applicable(path.get(arguments)):
                 yield description.format(path.name), partial(_change_argument, path, change)
 

@@ -17,12 +17,15 @@ A mutation that is right by accident is no advice. These rules decide what is of
    whose dtype is taken (`refuse_negative_sizes`, `refuse_array_as_dtype`).
 5. No mutation may put a container into itself or double it: NumPy makes an array of such a list
    until the memory is used up (`_CONTAINER_METHODS` in mutations.py).
-6. If the function raises an error that is explained by itself, such as a misspelt name, no mutation
+6. Where one and the same number is expected in all failing cases, no other number is tried in
+   lines such as `return 0` (`replaces_whole_number`): it would be the expected one by chance.
+7. If the function raises an error that is explained by itself, such as a misspelt name, no mutation
    is searched (`FULLY_EXPLAINED_ERRORS`): most would only avoid the line.
 """
 
 import ast
 import linecache
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -129,6 +132,7 @@ class _RepairSearch:
         # Of the smallest failing test cases, try first the one with the fewest iterations of loops.
         self._first = min(self._failing[:4], key=code.count_loop_iterations)
         self._stopwatch = Stopwatch()
+        self._expects_one_number = _expect_one_number(failing)
 
     def _has_time(self) -> bool:
         return self._stopwatch.cpu_seconds() < MAX_SEARCH_SECONDS
@@ -141,6 +145,8 @@ class _RepairSearch:
         for number in code.rank_mutations():
             if not self._has_time():
                 break
+            if self._expects_one_number and code.replaces_whole_number(number):
+                continue  # any constant is right by chance if only one result is expected
             code.activate(number)
             share = self._share_of_right_numbers(code, self._first)
             if share == 1 and self._are_all_right(code):
@@ -242,6 +248,14 @@ def _select_and_sort_comparable_cases(failing: Sequence[TestCase]) -> list[TestC
 def _sort_key(test_case: TestCase) -> tuple[bool, bool, int]:
     has_few_numbers = _count_numbers(test_case.expected) < MIN_COMPARED_NUMBERS
     return not test_case.mistakes, has_few_numbers, count_input_numbers(test_case)
+
+
+def _expect_one_number(test_cases: Sequence[TestCase]) -> bool:
+    """Return True if the expected results of these test cases are one and the same number."""
+    values = [test_case.expected for test_case in test_cases]
+    if not all(isinstance(value, (bool, int, float, str)) for value in values):
+        return False
+    return len(set(values)) == 1
 
 
 def _count_numbers(value: Value) -> int:
@@ -402,6 +416,12 @@ class _SwitchableMutations:
         mutation = self.mutations[number]
         code = truncate(self._lines[mutation.line - 1].strip(), MAX_LINE_CHARACTERS)
         return f"In line {mutation.line} of its cell, `{code}`: {mutation.description}"
+
+    def replaces_whole_number(self, number: int) -> bool:
+        """Return True if a mutation changes the number in a line such as `return 0`."""
+        mutation = self.mutations[number]
+        line = self._lines[mutation.line - 1].partition("#")[0].strip()
+        return bool(re.fullmatch(r"(return|\w+ =) *-?[\d.]+|return (True|False|None)", line))
 
     def count_loop_iterations(self, test_case: TestCase) -> int:
         """Call the function on a test case, and return the number of iterations of its loops."""

@@ -185,13 +185,24 @@ def _find_return_in_loop(source: _Source) -> SourceSlip | None:
             continue
         skips = any(isinstance(node, (ast.Continue, ast.Break)) for node in ast.walk(loop))
         for node in loop.body:
-            if isinstance(node, ast.Return) and not skips:
-                return source.make_slip(
-                    node,
-                    "the `return` is inside the loop, so your function ends in its first turn.",
-                    "How far must the `return` be indented?",
-                )
+            if skips or not _always_returns(node):
+                continue
+            text = "the `return` is inside the loop"
+            if isinstance(node, ast.If):
+                text = "both branches in the loop end in `return`"
+            return source.make_slip(
+                node,
+                f"{text}, so your function ends in its first turn.",
+                "How far must the `return` be indented?",
+            )
     return None
+
+
+def _always_returns(node: ast.stmt) -> bool:
+    """Return True for a `return`, and for an `if` with an `else` that both end in one."""
+    if isinstance(node, ast.If) and node.orelse:
+        return _always_returns(node.body[-1]) and _always_returns(node.orelse[-1])
+    return isinstance(node, ast.Return)
 
 
 def _find_used_in_place_call(source: _Source) -> SourceSlip | None:
@@ -472,6 +483,29 @@ def _find_reduction_of_two(source: _Source) -> SourceSlip | None:
     return None
 
 
+def _find_random_number(source: _Source) -> SourceSlip | None:
+    for call in find_calls(source.function):
+        if ast.unparse(call.func).startswith(("np.random.", "numpy.random.", "random.")):
+            return source.make_slip(
+                call,
+                "a random number is drawn. The result must depend on the arguments alone.",
+            )
+    return None
+
+
+def _find_start_of_sum(source: _Source) -> SourceSlip | None:
+    for call in find_calls(source.function):
+        is_sum = isinstance(call.func, ast.Name) and call.func.id == "sum"
+        if is_sum and len(call.args) == 2 and isinstance(call.args[1], (ast.Name, ast.Call)):
+            return source.make_slip(
+                call,
+                "Python's `sum` adds up the entries of its first argument along the first axis; "
+                "the second argument is the start.",
+                is_certain=False,
+            )
+    return None
+
+
 def _find_variable_of_notebook(source: _Source) -> SourceSlip | None:
     """Find an array of the notebook that the function uses, perhaps in place of an argument."""
     local_names = {node.arg for node in ast.walk(source.function) if isinstance(node, ast.arg)}
@@ -567,14 +601,16 @@ _SLIPS_BEHIND_MISCONCEPTIONS: tuple[_Finder, ...] = (
     _find_mutable_default,
     _find_lost_value,
 )
-# The last two may be right, and are said only where nothing else is known.
+# The last three may be right, and are said only where nothing else is known.
 _OTHER_SLIPS: tuple[_Finder, ...] = (
     _find_power_written_as_xor,
     _find_comparison_without_brackets,
     _find_tuple_of_places,
     _find_early_end_of_power,
     _find_reduction_of_two,
+    _find_random_number,
     _find_variable_of_notebook,
+    _find_start_of_sum,
     _find_unused_name,
 )
 _ALL_SLIPS = (*_SLIPS_BEHIND_MISCONCEPTIONS, *_OTHER_SLIPS)

@@ -39,7 +39,10 @@ def describe_failing_feature(cases: Sequence[JudgedCase]) -> str:
             failing.append(features)
     if not passing or not failing:
         return ""
-    right = f"{len(passing)} of {len(cases)} cases are right"
+    total = f"{len(cases)} cases"
+    if any(case.test_case.edge for case in cases):
+        total += " (edge cases included)"
+    right = f"{len(passing)} of {total} are right"
     in_all = _find_separating_features(failing, passing)
     if in_all:
         if len(failing) == 1:
@@ -50,7 +53,7 @@ def describe_failing_feature(cases: Sequence[JudgedCase]) -> str:
         return f"{right}. All failing cases have {join_words(pair, 'or')}."
     in_right = _find_separating_features(passing, failing)
     if in_right and len(passing) > 1:
-        return f"Only {len(passing)} of {len(cases)} cases are right: those with {in_right[0]}."
+        return f"Only {len(passing)} of {total} are right: those with {in_right[0]}."
     return ""
 
 
@@ -210,6 +213,7 @@ def describe_difference_pattern(
     every pair that it applies to.
     """
     numeric_pairs = []
+    are_indices = all(type(expected) is int and abs(expected) < 1000 for expected, _ in pairs)
     for expected, value in pairs:
         pair = _to_differing_array_pair(expected, value, rules)
         if pair:
@@ -233,6 +237,8 @@ def describe_difference_pattern(
         return _join_sentences(*places, zeros)
     if not any(places):
         places = [first_match(_SIZE_PATTERNS)]
+    if are_indices:  # a place or a token: near the right one is no nearer to right
+        return _join_sentences(*places)
     return _join_sentences(*places, _describe_correlation(numeric_pairs))
 
 
@@ -315,9 +321,22 @@ def _is_scaled_along_axis(axis: int) -> Predicate:
             warnings.simplefilter("ignore")  # NumPy warns about rows of zeros
             mean = np.nanmean(ratio, axis=axis, keepdims=True)
         means = np.broadcast_to(mean, ratio.shape)
+        if np.ptp(means[nonzero]) <= 1e-6 * np.abs(means[nonzero]).max():
+            return None  # one factor for all rows, which is another pattern
         return bool(np.allclose(ratio[nonzero], means[nonzero], rtol=1e-6, atol=0))
 
     return predicate
+
+
+def _has_one_factor(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
+    """Return True if all returned numbers are the expected ones times one factor."""
+    nonzero = np.abs(expected) > 1e-9
+    if nonzero.sum() < 3:
+        return None
+    if (values[~nonzero] != expected[~nonzero]).any():
+        return False
+    ratio = values[nonzero] / expected[nonzero]
+    return bool(np.allclose(ratio, ratio[0], rtol=1e-6, atol=0))
 
 
 def _is_rearranged(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
@@ -402,6 +421,8 @@ _ZERO_PATTERNS: PatternTable = [
     ),
 ]
 _RELATION_PATTERNS: PatternTable = [
+    ("In each failing case these numbers are the expected ones times one factor.",
+     _has_one_factor),
     ("Each row is the expected row times a factor that differs from row to row.",
      _is_scaled_along_axis(-1)),
     ("Each column is the expected column times a factor that differs from column to column.",
@@ -457,14 +478,18 @@ def _has_other_sign(values: np.ndarray, expected: np.ndarray) -> np.ndarray:
 
 
 _SIZE_PATTERNS: PatternTable = [
-    (f"All the differing numbers {text}.", _holds_where_wrong(compare))
+    ("All the differing numbers are too large by 1.",
+     _holds_where_wrong(lambda values, expected: values - expected == 1)),
+    ("All the differing numbers are too small by 1.",
+     _holds_where_wrong(lambda values, expected: expected - values == 1)),
+    *((f"All the differing numbers {text}.", _holds_where_wrong(compare))
     for text, compare in (
         ("are too large", np.greater),
         ("are too small", np.less),
         ("are too far from 0", _is_farther_from_zero),
         ("are too close to 0", _is_nearer_to_zero),
         ("have the wrong sign", _has_other_sign),
-    )
+    )),
 ]  # fmt: skip
 
 

@@ -451,3 +451,16 @@ def test_steps_that_change_the_result_are_still_advice():
     flag = "\ndef flagged(x, causal):\n    return np.where(causal, -x, x)\n"
     text = describe_repair_of("\ndef flagged(x, causal):\n    return np.where(causal, x, -x)\n", flag, LEASTS)
     assert text.startswith("One place is wrong.")
+
+
+CHOICE = "\ndef f(x, cold):\n    if cold:\n        return {}\n    return int(np.argmin(x))\n"
+
+
+def test_a_constant_that_is_right_by_chance_is_no_advice():
+    right = CHOICE.format("int(np.argmax(x))")
+    numbers = np.array([3.0, 9.0, 1.0])
+    cold, warm = Inputs((numbers, True)), Inputs((numbers, False))
+    assert describe_repair_of(CHOICE.format("0"), right, [cold, warm]) == ""
+    other = Inputs((np.array([3.0, 1.0, 2.0]), True))
+    text = describe_repair_of(CHOICE.format("int(np.argmin(x))"), right, [cold, other, warm])
+    assert text == "" or "another number" not in text

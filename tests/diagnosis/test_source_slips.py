@@ -32,6 +32,12 @@ def find_slip(*lines, head="def f(x, n=2):", **keywords):
     ("lines", "line", "words"),
     [
         (["for i in range(n):", "    x = x + i", "    return x"], 5, "ends in its first turn"),
+        (
+            ["for i in x:", "    if i:", "        return i", "    else:", "        return n"],
+            4,
+            "both branches in the loop end in `return`, so your function ends in its first turn",
+        ),
+        (["return x * np.random.rand(n)"], 3, "a random number is drawn"),
         (["y = x + n", "return y.sort()"], 4, "`.sort` changes its object in place"),
         (["y = [n]", "y = y.append(x)", "return y"], 4, "`.append` changes its object"),
         (["y = x * n", "y = np.random.shuffle(y)", "return y"], 4, "`np.random.shuffle` changes"),
@@ -67,6 +73,7 @@ def test_a_slip_is_named_by_its_line(lines, line, words):
     [
         ["for i in range(n):", "    if x[i] < 0:", "        return i", "return n + x"],
         ["for i in range(n):", "    if x[i] < 0:", "        continue", "    return i"],
+        ["for i in x:", "    if i:", "        return i", "    else:", "        n = 3"],
         ["y = x * n", "y.sort()", "return np.sort(y)"],
         ["y = (n,)", "return x.reshape(y)"],
         ["y = -n", "return x + y"],
@@ -105,6 +112,9 @@ def test_what_the_function_never_uses_is_named_where_nothing_else_is():
     slip = find_slip("return Q @ x + n")
     assert "`Q` is a variable of the notebook" in slip.means and not slip.is_certain
     assert find_slip("return x * heads + n") is None
+    slip = find_slip("return sum(x, n)")
+    assert "the second argument is the start" in slip.means and not slip.is_certain
+    assert find_slip("return sum([x, n], 0)") is None
     assert "Your code does not use `n`" in find_slip("return x * heads").means
 
 

@@ -532,3 +532,23 @@ def test_a_half_is_named_by_its_rounded_down_length(rows):
     value = expected.copy()
     value[half - 1 :] = -np.random.default_rng(0).normal(size=value[half - 1 :].shape)
     assert "half" not in describe_difference_pattern([(expected, value)], ComparisonRules())
+
+
+def test_one_factor_for_all_rows_is_not_a_factor_of_each_row():
+    expected = np.arange(1.0, 13).reshape(3, 4)
+    text = describe_difference_pattern([(expected, 1.2 * expected)], ComparisonRules())
+    assert text == "In each failing case these numbers are the expected ones times one factor."
+    scales = np.array([[1.0], [2.0], [3.0]])
+    text = describe_difference_pattern([(expected, scales * expected)], ComparisonRules())
+    assert text == "Each row is the expected row times a factor that differs from row to row."
+
+
+def test_a_place_near_the_right_one_is_not_said_to_be_correlated():
+    pairs = [(place, place + 1 + place % 2) for place in range(6)]
+    text = describe_difference_pattern(pairs, ComparisonRules())
+    assert text == "All the differing numbers are too large."
+    pairs = [(place, place + 1) for place in range(6)]
+    text = describe_difference_pattern(pairs, ComparisonRules())
+    assert text == "All the differing numbers are too large by 1."
+    pairs = [(1000 * count, 1000 * count + 7 * count % 5) for count in range(1, 9)]
+    assert "correlated" in describe_difference_pattern(pairs, ComparisonRules())

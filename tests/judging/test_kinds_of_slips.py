@@ -63,6 +63,15 @@ def test_one_failing_case_is_one_and_a_random_number_explains_nothing():
     assert "uniform" not in finding.means
 
 
+def test_a_count_says_that_edge_cases_are_among_the_cases():
+    """The last line of a check counts them apart."""
+    edges = [None, None, ("size", 1), ("size", 0)]
+    cases = [TestCase("", Inputs((n,)), 1.0, {}, edge=edge) for n, edge in enumerate(edges)]
+    answers = [CallOutcome(2.0 if n == 3 else 1.0, "float") for n in range(4)]
+    finding = judge(cases, answers, RULES, [], argument_names=("size",))
+    assert "3 of 4 cases (edge cases included) are right." in finding.means
+
+
 def central_differences(function, x, h=1e-5):
     """The lab's own way to test a gradient."""
     gradient = np.zeros_like(x)

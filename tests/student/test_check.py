@@ -958,3 +958,19 @@ def test_ipython_s_exit_does_not_end_the_kernel():
     with pytest.raises(CheckFailed, match=r"`exit\(\)`, `quit\(\)` and `sys.exit\(\)` end the whole program"):
         exec("def softmax(x, axis=0):\n    exit()\ncheck(softmax)", names)
     assert not ended and names["exit"] is original
+
+
+def test_a_result_that_overflows_gets_no_factor():
+    """Smaller numbers never overflow, so a factor would seem to mend every overflow."""
+
+    def reference(x):
+        return np.exp(x - x.max()) / np.exp(x - x.max()).sum()
+
+    def without_maximum(x):
+        return np.exp(2 * x) / np.exp(2 * x).sum()
+
+    small = make_test_cases(reference, (np.linspace(0, 3, 9),), (np.linspace(-1, 3, 8),))
+    text = explain_by_arguments(without_maximum, small, ComparisonRules())
+    assert "With `x` multiplied by ½" in text
+    large = make_test_cases(reference, (np.linspace(0, 500, 9),), (np.linspace(-1, 600, 8),))
+    assert "multiplied" not in explain_by_arguments(without_maximum, large, ComparisonRules())
