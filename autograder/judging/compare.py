@@ -11,6 +11,7 @@ import numpy as np
 
 from autograder.core.time_limit import TimeLimitExceeded, limit_call_time
 from autograder.judging.error_messages import (
+    FUNCTION_TYPES,
     choose_hint,
     classify_error,
     explain_error,
@@ -415,6 +416,9 @@ def _difference_for_unsupported_result(
     if outcome.type.startswith("ndarray of complex"):
         text = f"Your array holds complex numbers ({outcome.type.split()[-1]})."
         return Difference("dtype", f"{text} {_describe_expectation(expected)}", "complex-numbers")
+    if outcome.type in {name.rpartition(".")[2] for name in FUNCTION_TYPES}:
+        text = f"Your function returned a function. {_describe_expectation(expected)}"
+        return Difference("type", text, "returns-a-function")
     text = f"Your function returned {type_name}, which cannot be compared."
     return Difference("type", f"{text} {_describe_expectation(expected)}")
 

@@ -241,6 +241,10 @@ def _explanation_names_right_code(mistake: str, outcome: CallOutcome) -> bool:
     if mistake == "name-not-defined":
         name = re.search(r"name '(\w+)' is not defined", error)
         return bool(name and (name[1] in sys.stdlib_module_names or explain_missing_library(name[1])))
+    if mistake == "not-a-function":
+        return bool(re.search(r"\.(shape|size)\s*\(", outcome.line))
+    if mistake == "operator-that-does-not-fit" and "not been called" in _explain_operator(outcome):
+        return True
     if mistake == "call-that-does-not-fit":
         return bool(_explain_keyword_of_another_library(outcome)) or ".view(" in outcome.line
     if mistake == "array-for-a-single-number" and "only integer scalar arrays" in error:
@@ -273,14 +277,14 @@ def _name_type(name: str) -> str:
         return "an array"
     if name.endswith("Tensor") or name == "ArrayImpl":
         return "a tensor"
-    if name in _FUNCTION_TYPES:
+    if name in FUNCTION_TYPES:
         return "a function"
     if re.fullmatch(r"numpy\.(float|int|uint|bool)\w*", name):
         return "a single number"
     return add_article(name)
 
 
-_FUNCTION_TYPES = (
+FUNCTION_TYPES = (
     "function",
     "method",
     "builtin_function_or_method",
@@ -313,6 +317,11 @@ def _explain_call_of_a_value(outcome: CallOutcome) -> str:
     if attribute and attribute[1] == "shape":
         return f"`shape` is a tuple, not a function: write `x.shape[{axis}]`, with square brackets."
     if attribute and attribute[1] == "size":
+        if re.search(r"\.size\s*\(\s*\)", code):
+            return (
+                "`size` is a number in NumPy, not a function (in PyTorch it is one): "
+                "`x.shape` is the tuple of all sizes."
+            )
         return (
             "`size` is a number in NumPy, not a function (in PyTorch it is one): "
             f"for the size of one axis write `x.shape[{axis}]`."
@@ -344,6 +353,12 @@ def _explain_unpacking(outcome: CallOutcome) -> str:
     """Explain an error in code such as `n, d = x.shape`: the array has more, or fewer, axes."""
     code = _get_line(outcome)
     target = code.partition("=")[0]
+    counts = re.search(r"expected (\d+), got (\d+)", outcome.error)
+    if counts and "zip(" in code:
+        return (
+            f"There are {counts[1]} names on the left of `=`, but only {counts[2]} on the right: "
+            "`zip` stops at the end of the shortest of its arguments."
+        )
     if re.search(r"\bnp\.(array_)?split\(", code) and "too many" in outcome.error:
         return (
             "`np.split(x, n)` makes n parts, and here these are more than the names on the left "
@@ -424,7 +439,7 @@ def _explain_attribute(outcome: CallOutcome) -> str:
         return "A tuple cannot grow; a list can: start with `[]`."
     if owner in ("list", "tuple"):
         return f"This is a {owner}, and only an array has `.{name}`: `np.array(...)` makes an array of a {owner}."
-    if owner in _FUNCTION_TYPES:
+    if owner in FUNCTION_TYPES:
         return f"Before `.{name}` stands a function that has not been called: its round brackets are missing."
     if owner in ("int", "float", "bool"):
         text = f"Before `.{name}` stands a single number of Python's (of type {owner}), not an array."
@@ -525,7 +540,7 @@ def _explain_sequence_instead_of_number(outcome: CallOutcome) -> str:
 def _explain_view_with_sizes(outcome: CallOutcome) -> str:
     if re.search(r"\.view\(", _get_line(outcome)):
         return "`view` with sizes is PyTorch's; NumPy's takes a dtype. In NumPy: `x.reshape(...)`."
-    return ""
+    return _explain_reduction_of_two(outcome)
 
 
 def _explain_power(outcome: CallOutcome) -> str:
@@ -543,7 +558,7 @@ def _explain_operator(outcome: CallOutcome) -> str:
     if not match:
         return ""
     sign, left, right = match.groups()
-    if {left, right} & set(_FUNCTION_TYPES):
+    if {left, right} & set(FUNCTION_TYPES):
         return f"On one side of `{sign}` stands a function that has not been called: its round brackets are missing."
     if _explain_power(outcome):
         return _explain_power(outcome)
@@ -674,6 +689,7 @@ _EXPLAINERS_THAT_NAME_THE_RIGHT_CODE: dict[str, Callable[[CallOutcome], str]] = 
     "logic-on-numbers": _explain_power,
     "fraction-for-a-place": _explain_reduction_of_two,
     "axis-that-is-not-there": _explain_reduction_of_two,
+    "not-a-dtype": _explain_view_with_sizes,
     "works-on-none": _explain_none,
     "list-for-an-array": _explain_list,
 }

@@ -51,6 +51,10 @@ MISTAKES = {
         "The numbers may be right, but the next step of the lab needs a NumPy array.",
         "Which NumPy function turns nested lists into an array?",
     ),
+    "returns-a-function": (
+        "What stands after `return` is a function that has not been called.",
+        "After which name are the round brackets missing?",
+    ),
     "array-for-one-number": (
         "The docstring asks for a single number, and your result is an array.",
         "Should a sum or a mean run over all entries? Is there an `axis=` too many?",

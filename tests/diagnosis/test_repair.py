@@ -464,3 +464,10 @@ def test_a_constant_that_is_right_by_chance_is_no_advice():
     other = Inputs((np.array([3.0, 1.0, 2.0]), True))
     text = describe_repair_of(CHOICE.format("int(np.argmin(x))"), right, [cold, other, warm])
     assert text == "" or "another number" not in text
+
+
+def test_an_expected_number_that_is_too_large_for_the_answers_type_is_no_error():
+    """NumPy raises OverflowError for a difference of an int32 and an int that is larger."""
+    right = "\ndef f(n):\n    return 1000 * n\n"
+    answer = "\ndef f(n):\n    return np.int32(100) * (n % 100)\n"
+    assert describe_repair_of(answer, right, [Inputs((n,)) for n in (10**7, 10**8, 10**9)]) == ""

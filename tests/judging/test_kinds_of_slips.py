@@ -45,6 +45,14 @@ def test_an_array_in_place_of_a_number_is_named():
     assert difference.mistake == "array-for-one-number"
 
 
+@pytest.mark.parametrize("function", [np.ones(3).sum, np.exp, np.sum, np.float64(3).item])
+def test_a_function_that_is_not_called_is_named(function):
+    answer = call_student_function(lambda: function, Inputs())
+    difference = compare_outcome(1.5, answer, RULES)
+    assert difference.mistake == "returns-a-function"
+    assert difference.observation == "Your function returned a function. Expected a number (float)."
+
+
 def test_arguments_are_called_by_their_names():
     cases = [TestCase("", Inputs((n, n % 2)), 1.0, {}) for n in range(4)]
     answers = [CallOutcome(1.0 if n % 2 else 2.0 + n, "float") for n in range(4)]
