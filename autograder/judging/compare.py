@@ -419,6 +419,9 @@ def _difference_for_unsupported_result(
     if outcome.type in {name.rpartition(".")[2] for name in FUNCTION_TYPES}:
         text = f"Your function returned a function. {_describe_expectation(expected)}"
         return Difference("type", text, "returns-a-function")
+    if outcome.type in ("generator", "map", "zip", "filter", "reversed", "enumerate"):
+        text = f"Your function returned {type_name}. {_describe_expectation(expected)}"
+        return Difference("type", text, "returns-a-generator")
     text = f"Your function returned {type_name}, which cannot be compared."
     return Difference("type", f"{text} {_describe_expectation(expected)}")
 

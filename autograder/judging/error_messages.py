@@ -56,6 +56,7 @@ _ERROR_PATTERNS = (
     (r"could not be broadcast|could not broadcast|shape mismatch|[Ii]ncompatible shapes|"
      r"must be broadcastable|must match the size of tensor", "shapes-that-do-not-broadcast"),
     (r"boolean index did not match", "index-of-another-shape"),
+    (r"boolean array indexing assignment", "selection-on-one-side"),
     (r"cannot reshape|cannot be reshaped|the requested shape has|invalid for input of size|"
      r"can only specify one unknown dimension", "reshape-that-does-not-fit"),
     (r"must match exactly|number of dimensions|in both shapes must be equal|"
@@ -87,7 +88,7 @@ _ERROR_PATTERNS = (
     (r"boolean (negative|subtract)", "minus-on-booleans"),
     (r"ufunc '(invert|bitwise_\w+)' not supported", "logic-on-numbers"),
     (r"unexpected keyword argument|invalid keyword argument|positional argument|multiple values for argument|"
-     r"return arrays must be of ArrayType|"
+     r"return arrays must be of ArrayType|order must be str|"
      r"takes .* arguments? |either both or neither of x and y|expected at (most|least) \d+ arguments?|missing \d+ required",
      "call-that-does-not-fit"),
     (r"Cannot cast ufunc", "fractions-into-whole-numbers"),
@@ -489,6 +490,12 @@ def _explain_wrong_arguments(outcome: CallOutcome) -> str:
         return f"{owner} has no argument called `{match[1]}`."
     if re.search(r"\.view\(", code):
         return "`view` with sizes is PyTorch's. In NumPy: `x.reshape(...)`."
+    flattening = re.search(r"\.(flatten|ravel)\(", code)
+    if flattening and "order must be str" in outcome.error:
+        return (
+            f"`{flattening[1]}` takes no axis in NumPy (PyTorch's does): it makes one axis of all. "
+            "To join two axes, use `x.reshape(...)`."
+        )
     if "either both or neither" in outcome.error:
         return "`np.where` needs three arguments: the condition, the value where it is true, and the other value."
     missing = re.search(

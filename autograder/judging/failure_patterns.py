@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.core.text_format import join_words
+from autograder.core.text_format import format_count, join_words
 from autograder.judging.compare import JudgedCase, same_outcome
 from autograder.values.case_records import (
     CallOutcome,
@@ -239,7 +239,10 @@ def describe_difference_pattern(
         places = [first_match(_SIZE_PATTERNS)]
     if are_indices:  # a place or a token: near the right one is no nearer to right
         return _join_sentences(*places)
-    return _join_sentences(*places, _describe_correlation(numeric_pairs))
+    correlation = _describe_correlation(numeric_pairs)
+    if any(places) and "hardly" in correlation:
+        correlation = ""  # a part is right, so that an early step can hardly be wrong
+    return _join_sentences(*places, correlation)
 
 
 def _matches_all_pairs(predicate: Predicate, pairs: Sequence[ArrayPair]) -> bool:
@@ -533,6 +536,38 @@ def describe_length_difference(pairs: Sequence[tuple[Value, Value]]) -> str:
             if all(_fits_along(axis, fits, *pair) for pair in pairs):
                 return text.format(describe_axis(axis))
     return ""
+
+
+def describe_shape_difference(pairs: Sequence[tuple[Value, Value]]) -> str:
+    """Say what all the arrays of wrong shape have in common, such as too many axes; else ""."""
+    arrays = []
+    for expected, value in pairs:
+        if not isinstance(expected, np.ndarray) or not isinstance(value, np.ndarray):
+            return ""
+        if expected.shape != value.shape:
+            arrays.append((expected, value))
+    for text, fits in _SHAPE_PATTERNS:
+        if arrays and all(fits(*pair) for pair in arrays):
+            expected, value = arrays[0]
+            counts = [format_count(array.ndim, "axis", "axes") for array in (value, expected)]
+            return text.format(*counts)
+    return ""
+
+
+def _has_same_order(expected: np.ndarray, value: np.ndarray) -> bool:
+    if expected.size != value.size or expected.size < 2 or value.dtype.kind not in "fiub":
+        return False
+    return bool(np.allclose(expected.ravel(), value.ravel(), equal_nan=True))
+
+
+_SHAPE_PATTERNS: Sequence[tuple[str, Callable[[np.ndarray, np.ndarray], bool]]] = [
+    ("The numbers are right and in the right order; only the shape is another one.",
+     _has_same_order),
+    ("Your array has {0}; expected {1}. Compare them with the axes that the docstring names.",
+     lambda expected, value: expected.ndim != value.ndim),
+    ("The sizes of the axes are the expected ones, but in another order.",
+     lambda expected, value: sorted(expected.shape) == sorted(value.shape)),
+]  # fmt: skip
 
 
 def _fits_along(axis: int, fits: Callable, expected: np.ndarray, value: np.ndarray) -> bool:

@@ -24,6 +24,7 @@ from autograder.judging.failure_patterns import (
     describe_failing_feature,
     describe_length_difference,
     describe_multiple,
+    describe_shape_difference,
     describe_which_returned_values_are_right,
 )
 from autograder.judging.transformations import explain_by_transformation, find_transformation
@@ -311,8 +312,9 @@ def _describe_unexplained_failures(
     elif difference.kind == "values":
         pattern = _describe_pattern_of_wrong_values(cases, shown_case)
     elif difference.kind == "shape":
-        pairs = _value_pairs(select_failing_cases(cases), difference.path)
-        pattern = describe_length_difference(pairs)
+        failing = [case for case in select_failing_cases(cases) if case is not shown_case]
+        pairs = _value_pairs([shown_case, *failing], difference.path)
+        pattern = describe_length_difference(pairs) or describe_shape_difference(pairs)
     properties = shown_case.rules.properties
     lacking = describe_failing_property(shown_case.value, shown_case.inputs, properties)
     common = describe_failing_feature(cases)

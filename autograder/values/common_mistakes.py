@@ -51,6 +51,10 @@ MISTAKES = {
         "The numbers may be right, but the next step of the lab needs a NumPy array.",
         "Which NumPy function turns nested lists into an array?",
     ),
+    "returns-a-generator": (
+        "`map`, `zip` and `(… for … in …)` hold no values: they compute one after the other when asked.",
+        "Which brackets, or which function of Python's, make a list of them?",
+    ),
     "returns-a-function": (
         "What stands after `return` is a function that has not been called.",
         "After which name are the round brackets missing?",
@@ -128,6 +132,12 @@ MISTAKES = {
     "index-of-another-shape": (
         "A boolean array between `[ ]` must have the shape of the array that it selects from.",
         "`np.where(condition, a, b)` broadcasts, and `[ ]` does not. Which of them suits your shapes?",
+    ),
+    "selection-on-one-side": (
+        "On the left of `=` the condition selects some entries, and on the right stands another "
+        "number of values.",
+        "Which entries of the array on the right belong to the selected ones? How would "
+        "`np.where` choose for each entry?",
     ),
     "reshape-that-does-not-fit": (
         "A reshape keeps all numbers and adds none: the product of the new sizes must equal the "

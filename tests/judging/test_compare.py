@@ -9,7 +9,10 @@ import pytest
 from autograder.core.results import Result, Verdict
 from autograder.diagnosis.render import describe_inputs, render_html, render_tables, render_text
 from autograder.judging.compare import compare_outcome, describe_failing_property, same_outcome
-from autograder.judging.failure_patterns import describe_difference_pattern
+from autograder.judging.failure_patterns import (
+    describe_difference_pattern,
+    describe_shape_difference,
+)
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function, pack_result
 from autograder.values.case_records import (
@@ -552,3 +555,26 @@ def test_a_place_near_the_right_one_is_not_said_to_be_correlated():
     assert text == "All the differing numbers are too large by 1."
     pairs = [(1000 * count, 1000 * count + 7 * count % 5) for count in range(1, 9)]
     assert "correlated" in describe_difference_pattern(pairs, ComparisonRules())
+
+
+def test_arrays_of_another_shape_are_described():
+    numbers = np.arange(12.0).reshape(3, 4)
+    text = describe_shape_difference([(numbers, numbers.reshape(2, 6))])
+    assert text.startswith("The numbers are right and in the right order; only the shape")
+    text = describe_shape_difference([(numbers, np.ones(3)), (numbers, numbers)])
+    assert text.startswith("Your array has 1 axis; expected 2 axes.")
+    text = describe_shape_difference([(numbers, np.ones((4, 3)))])
+    assert text == "The sizes of the axes are the expected ones, but in another order."
+    assert describe_shape_difference([(numbers, np.ones((3, 3)))]) == ""
+    assert describe_shape_difference([(numbers, 3.0)]) == ""
+
+
+def test_where_a_part_is_right_no_early_step_is_blamed():
+    rng = np.random.default_rng(1)
+    pairs = []
+    for _ in range(3):
+        expected, value = rng.normal(size=(2, 4, 5, 6))
+        value[0] = expected[0]
+        pairs.append((expected, value))
+    text = describe_difference_pattern(pairs, ComparisonRules())
+    assert text == "Only the first matrix is right."

@@ -53,6 +53,14 @@ def test_a_function_that_is_not_called_is_named(function):
     assert difference.observation == "Your function returned a function. Expected a number (float)."
 
 
+@pytest.mark.parametrize("values", [map(abs, [1]), (i for i in [1]), zip([1])])
+def test_values_that_are_not_computed_yet_are_named(values):
+    answer = call_student_function(lambda: values, Inputs())
+    difference = compare_outcome([1.5, 2.5], answer, RULES)
+    assert difference.mistake == "returns-a-generator"
+    assert "which cannot be compared" not in difference.observation
+
+
 def test_arguments_are_called_by_their_names():
     cases = [TestCase("", Inputs((n, n % 2)), 1.0, {}) for n in range(4)]
     answers = [CallOutcome(1.0 if n % 2 else 2.0 + n, "float") for n in range(4)]
