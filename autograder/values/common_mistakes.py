@@ -52,7 +52,7 @@ MISTAKES = {
         "Which NumPy function turns nested lists into an array?",
     ),
     "returns-a-generator": (
-        "`map`, `zip` and `(… for … in …)` hold no values: they compute one after the other when asked.",
+        "`map`, `zip` and `(… for … in …)` hold no values: each is computed when asked for.",
         "Which brackets, or which function of Python's, make a list of them?",
     ),
     "returns-a-function": (
