@@ -387,6 +387,13 @@ def _find_lost_value(source: _Source) -> SourceSlip | None:
                 node,
                 "`==` only compares, and the answer is lost. An assignment has one `=`.",
             )
+        name = ast.unparse(value.func) if isinstance(value, ast.Call) else ""
+        if inspect.isfunction(source.namespace.get(name)):
+            return source.make_slip(
+                node,
+                f"the result of `{name}` is not kept.",
+                "Which name should the result get, and where is it used?",
+            )
         if isinstance(value, _OPERATIONS) or _is_pure_call(value):
             return source.make_slip(
                 node,

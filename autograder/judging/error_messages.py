@@ -57,6 +57,8 @@ _ERROR_PATTERNS = (
      r"must be broadcastable|must match the size of tensor", "shapes-that-do-not-broadcast"),
     (r"boolean index did not match", "index-of-another-shape"),
     (r"boolean array indexing assignment", "selection-on-one-side"),
+    (r"did not contain a loop with signature matching types.*'<U|could not convert string",
+     "text-for-numbers"),
     (r"cannot reshape|cannot be reshaped|the requested shape has|invalid for input of size|"
      r"can only specify one unknown dimension", "reshape-that-does-not-fit"),
     (r"must match exactly|number of dimensions|in both shapes must be equal|"
@@ -170,7 +172,7 @@ _ERROR_EXPLANATIONS = (
     ("place-that-is-not-there", r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)",
      "The line asks for index {0} along axis {1}, whose length is {2} (the first index is 0)."),
     ("axis-that-is-not-there", r"axis (-?\d+) is out of bounds for array of dimension (\d+)",
-     "The line asks for axis {0} of an array that has {1} axes (the first is axis 0)."),
+     "The line asks for axis {0} of an array whose number of axes is {1} (the first is axis 0)."),
     ("entry-that-is-not-there", r"(?s)^.*?: (.*)", "The mapping (dict) has no entry {0}."),
     ("more-values-than-names", r"expected (\d+), got (\d+)",
      "There are {1} values on the right of `=`, but {0} names on the left."),

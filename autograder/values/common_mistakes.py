@@ -133,6 +133,11 @@ MISTAKES = {
         "A boolean array between `[ ]` must have the shape of the array that it selects from.",
         "`np.where(condition, a, b)` broadcasts, and `[ ]` does not. Which of them suits your shapes?",
     ),
+    "text-for-numbers": (
+        "The line computes with a text (str), where an array or a number belongs.",
+        "Which name on this line holds a text? A loop over a dict, and `a, b = …` of a dict, give "
+        "its keys and not its values.",
+    ),
     "selection-on-one-side": (
         "On the left of `=` the condition selects some entries, and on the right stands another "
         "number of values.",

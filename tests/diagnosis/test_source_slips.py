@@ -19,7 +19,7 @@ from autograder.diagnosis.source_slips import (
 )
 from autograder.student.check import CheckFailed, check
 
-NOTEBOOK = {"Q": np.ones((2, 3)), "heads": 4}
+NOTEBOOK = {"Q": np.ones((2, 3)), "heads": 4, "layer": lambda x: x + 1}
 
 
 def find_slip(*lines, head="def f(x, n=2):", **keywords):
@@ -50,6 +50,7 @@ def find_slip(*lines, head="def f(x, n=2):", **keywords):
         (["y = [np.zeros(n)] * n", "y[0][1] = x", "return y"], 3, "a change of one changes all"),
         (["x.reshape(n, n)", "return x"], 3, "a value is computed and not kept"),
         (["np.exp(x * n)", "return x"], 3, "a value is computed and not kept"),
+        (["layer(x * n)", "return x"], 3, "the result of `layer` is not kept."),
         (["x / n", "return x"], 3, "a value is computed and not kept"),
         (["x[0] == n", "return x"], 3, "`==` only compares"),
         (["y = np.where(x > n)", "return y[-1]"], 3, "a tuple with an array of places"),
@@ -73,7 +74,7 @@ def test_a_slip_is_named_by_its_line(lines, line, words):
     [
         ["for i in range(n):", "    if x[i] < 0:", "        return i", "return n + x"],
         ["for i in range(n):", "    if x[i] < 0:", "        continue", "    return i"],
-        ["for i in x:", "    if i:", "        return i", "    else:", "        n = 3"],
+        ["for i in x:", "    if i:", "        return i", "    else:", "        x = n"],
         ["y = x * n", "y.sort()", "return np.sort(y)"],
         ["y = (n,)", "return x.reshape(y)"],
         ["y = -n", "return x + y"],

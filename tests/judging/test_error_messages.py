@@ -123,6 +123,8 @@ def explain(code):
         ("n = 4; np.prod(n, n, n)", "not-a-dtype", "The second argument of `np.prod` is the axis"),
         ("q.flatten(1)", "call-that-does-not-fit", "`flatten` takes no axis in NumPy"),
         ("q[q > 0] = np.ones(2)", "selection-on-one-side", ""),
+        ("'gain' * q", "text-for-numbers", ""),
+        ("np.sum(q[0], 9)", "axis-that-is-not-there", "whose number of axes is 1 (the first"),
         ("np.sum(q, 9)", "axis-that-is-not-there", "The line asks for axis 9"),
         ("axis = 9; np.sum(q, axis)", "axis-that-is-not-there", "The line asks for axis 9"),
         ("zip([1].sort(), q)", "works-on-none", "`.sort` changes its object in place"),
