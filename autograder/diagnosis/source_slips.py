@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.core.text_format import join_words, truncate
+from autograder.core.text_format import format_count, join_words, truncate
 from autograder.judging.code_patterns import (
     explain_in_place_call,
     explain_reduction_of_two,
@@ -126,6 +126,12 @@ def find_tuple_of_places(function: Any) -> SourceSlip | None:
     """Return the line of a tuple of `np.nonzero` that is taken for an array; None if unknown."""
     source = _read_source(function, ())
     return _find_tuple_of_places(source) if source else None
+
+
+def find_uncalled_function(function: Any) -> SourceSlip | None:
+    """Return the line with a function that has not been called, if there is one."""
+    source = _read_source(function, ())
+    return _find_uncalled_function(source) if source else None
 
 
 def find_cause_of_none(function: Any) -> SourceSlip | None:
@@ -490,6 +496,40 @@ def _find_reduction_of_two(source: _Source) -> SourceSlip | None:
     return None
 
 
+def _find_uncalled_function(source: _Source) -> SourceSlip | None:
+    """Find a function that stands beside an operator and has not been called: `softmax @ v`."""
+    for node in ast.walk(source.function):
+        if not isinstance(node, ast.BinOp):
+            continue
+        for side in (node.left, node.right):
+            if isinstance(side, ast.Name) and inspect.isfunction(source.namespace.get(side.id)):
+                return source.make_slip(
+                    node,
+                    f"`{side.id}` is a function that was not called: its brackets are missing.",
+                )
+    return None
+
+
+def _find_extra_array(source: _Source) -> SourceSlip | None:
+    """Find a third array in `np.matmul(a, b, c)`, into which NumPy would write the result."""
+    for call in find_calls(source.function):
+        module, _, name = ast.unparse(call.func).rpartition(".")
+        function = getattr(np, name, None) if module in ("np", "numpy") else None
+        if isinstance(function, np.ufunc) and len(call.args) > function.nin:
+            count = format_count(function.nin, "array")
+            return source.make_slip(
+                call,
+                f"`np.{name}` computes with {count}; one more is the array that gets the result.",
+                is_certain=_is_value_used(source, call),
+            )
+    return None
+
+
+def _is_value_used(source: _Source, call: ast.Call) -> bool:
+    statements = [node.value for node in ast.walk(source.function) if isinstance(node, ast.Expr)]
+    return all(value is not call for value in statements)
+
+
 def _find_random_number(source: _Source) -> SourceSlip | None:
     for call in find_calls(source.function):
         if ast.unparse(call.func).startswith(("np.random.", "numpy.random.", "random.")):
@@ -615,6 +655,8 @@ _OTHER_SLIPS: tuple[_Finder, ...] = (
     _find_tuple_of_places,
     _find_early_end_of_power,
     _find_reduction_of_two,
+    _find_uncalled_function,
+    _find_extra_array,
     _find_random_number,
     _find_variable_of_notebook,
     _find_start_of_sum,

@@ -160,6 +160,9 @@ def make_error_cause_key(error: str) -> str:
 # mistake (a key of `MISTAKES`), a pattern for the message, and a text. The groups of the pattern
 # fill the braces in the text.
 _ERROR_EXPLANATIONS = (
+    ("shapes-that-do-not-multiply", r"Output operand",
+     "A matrix product takes two arrays. The third one on this line is the array that would get "
+     "the result, and its shape does not fit."),
     ("shapes-that-do-not-multiply", r"size (\d+) is different from (\d+)",
      "In the matrix product on this line, the left array has rows of {1} numbers and the right array has columns of "
      "{0} numbers. The two must be equal."),
@@ -251,6 +254,8 @@ def _explanation_names_right_code(mistake: str, outcome: CallOutcome) -> bool:
     if mistake == "call-that-does-not-fit":
         return bool(_explain_keyword_of_another_library(outcome)) or ".view(" in outcome.line
     if mistake == "array-for-a-single-number" and "only integer scalar arrays" in error:
+        return True
+    if mistake == "not-a-dtype" and "Cannot interpret" in error:
         return True
     explain = _EXPLAINERS_THAT_NAME_THE_RIGHT_CODE.get(mistake)
     return bool(explain and explain(outcome))

@@ -28,6 +28,7 @@ from autograder.diagnosis.source_slips import (
     find_cause_of_none,
     find_source_slip,
     find_tuple_of_places,
+    find_uncalled_function,
 )
 from autograder.judging.error_messages import FULLY_EXPLAINED_ERRORS
 from autograder.judging.judge import Finding, describe_broken_dependency, judge
@@ -422,7 +423,8 @@ def _add_experimental_explanation(key: ExerciseKey, answer: Any, finding: Findin
         pass  # give the feedback without the explanation
     if finding.is_partial and repair:
         return replace(finding, misconception=None, means=repair, nudge="")
-    if slip and not slip.is_certain and (repair or dependence):
+    says_enough = repair or dependence or (is_unclear_error and slip and not slip.nudge)
+    if slip and not slip.is_certain and says_enough:
         slip = None
     if slip and repair and f"In line {slip.line} of" in repair:
         repair = ""  # the slip explains the same line
@@ -448,9 +450,11 @@ def _find_slip(key: ExerciseKey, answer: Any, finding: Finding) -> SourceSlip | 
         return None if is_explained else find_cause_of_none(answer)
     if "'tuple' object" in error or "to tuple" in error:
         return find_tuple_of_places(answer)
+    if finding.misconception == "product-with-one-number":
+        return find_uncalled_function(answer)
     if finding.misconception in FULLY_EXPLAINED_ERRORS:
         return None
-    if finding.verdict is Verdict.ERROR and finding.means and not finding.nudge:
+    if finding.verdict is Verdict.ERROR and finding.misconception and not finding.nudge:
         return None  # the explanation of the error names the right code
     return find_source_slip(answer, key.unused_arrays)
 

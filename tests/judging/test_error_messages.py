@@ -113,6 +113,7 @@ def explain(code):
         ("[[1, 2]][0, 1]", "list-for-an-array", ""),
         ("for i in 3: pass", "loop-over-one-number", "a single number (of type int)"),
         ("len(3)", "length-of-one-number", "of type int"),
+        ("np.matmul(q, q.T, q)", "shapes-that-do-not-multiply", "takes two arrays. The third one"),
         ("q @ 3", "product-with-one-number", ""),
         ("'a' - x.shape", "operator-that-does-not-fit", "between a str and a tuple"),
         ("x ^ 2", "logic-on-numbers", "a power is written `**`"),
@@ -164,6 +165,7 @@ def test_an_error_has_a_family_and_plain_words(code, mistake, words):
         ("np.max(q, q)", ""),
         ("zip([1].sort(), q)", ""),
         ("x.size(0)", ""),
+        ("np.ones(2, 3)", ""),
         ("x(0)", None),
         ("x.mean + 1", ""),
         ("max(q, 0)", "Do you want the larger of each two entries, or one number of all entries? "
