@@ -257,6 +257,8 @@ def _explanation_names_right_code(mistake: str, outcome: CallOutcome) -> bool:
         return True
     if mistake == "not-a-dtype" and "Cannot interpret" in error:
         return True
+    if mistake == "shapes-that-do-not-multiply":
+        return "Output operand" in error
     explain = _EXPLAINERS_THAT_NAME_THE_RIGHT_CODE.get(mistake)
     return bool(explain and explain(outcome))
 

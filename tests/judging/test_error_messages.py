@@ -166,6 +166,8 @@ def test_an_error_has_a_family_and_plain_words(code, mistake, words):
         ("zip([1].sort(), q)", ""),
         ("x.size(0)", ""),
         ("np.ones(2, 3)", ""),
+        ("np.matmul(q, q.T, q)", ""),
+        ("q @ q", None),
         ("x(0)", None),
         ("x.mean + 1", ""),
         ("max(q, 0)", "Do you want the larger of each two entries, or one number of all entries? "
