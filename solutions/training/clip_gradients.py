@@ -67,299 +67,144 @@ def one_array(rng):
     return inputs([4 * rng.normal(size=sizes(rng, 2, 3))], 1.5)
 
 
-def scaled(gradients, largest, norm):
-    """All times one factor, if `norm` is larger than `largest`."""
-    return [g * (largest / norm) for g in gradients] if norm > largest else [g.copy() for g in gradients]
-
-
-# One norm for all?
-
-
-@clip_gradients.misconception(
-    means="You clip each array separately, so the direction of the whole gradient changes.",
-    nudge="How many factors are there, and how many should there be?",
-)
-def each_by_itself(gradients, largest):
-    return [scaled([g], largest, length([g]))[0] for g in gradients]
-
-
-@clip_gradients.misconception(
-    means="Each number is cut off at ± `largest`; all are to be multiplied by one factor, so that the direction stays.",
-    nudge="Of (3, 4), at most 1: what is left of the direction if both become 1?",
-)
-def each_number_cut_off(gradients, largest):
-    return [np.clip(g, -largest, largest) for g in gradients]
-
-
-@clip_gradients.misconception(
-    means="You added up the norms of the arrays; their squares are added, and the root is taken once.",
-    nudge="How long is an arrow that goes 3 to the right and 4 up?",
-)
-def lengths_added(gradients, largest):
-    return scaled(gradients, largest, sum(length([g]) for g in gradients))
-
-
-@clip_gradients.misconception(
-    means="You took the norm of the array with the largest norm for that of all.",
-    nudge="How long is an arrow that goes 3 to the right and 4 up?",
-)
-def the_longest_array(gradients, largest):
-    return scaled(gradients, largest, max(length([g]) for g in gradients))
-
-
-@clip_gradients.misconception(
-    means="Only the last array counts for the norm: in your loop the sum is replaced, not added to.",
-    nudge="In your loop, is it `=` or `+=`?",
-)
-def only_the_last_array(gradients, largest):
-    return scaled(gradients, largest, length(gradients[-1:]))
-
-
-@clip_gradients.misconception(
-    means="Only the first array counts for the norm.", nudge="Whose squares are added up?"
-)
-def only_the_first_array(gradients, largest):
-    return scaled(gradients, largest, length(gradients[:1]))
-
-
-@clip_gradients.misconception(
-    means="You took the mean of the norms; all squares together are one norm.",
-    nudge="How long is an arrow that goes 3 to the right and 4 up?",
-)
-def mean_of_the_lengths(gradients, largest):
-    return scaled(gradients, largest, sum(length([g]) for g in gradients) / len(gradients))
-
-
-# Which norm?
-
-
-@clip_gradients.misconception(
-    means="The root is missing: you compared the sum of the squares with `largest`.",
-    nudge="How long is an arrow that goes 3 to the right and 4 up?",
-)
-def no_root(gradients, largest):
-    return scaled(gradients, largest, length(gradients) ** 2)
-
-
-@clip_gradients.misconception(
-    means="You compared the norm with `largest`, but divided by its square.",
-    nudge="By what must a norm be multiplied so that it becomes `largest`?",
-)
-def divided_by_the_square(gradients, largest):
+@clip_gradients.slips("""
+    each_by_itself: You clip each array separately, so the direction of the whole gradient changes.
+        Hint: How many factors are there, and how many should there be?
+    each_number_cut_off: Each number is cut off at ± `largest`; all are to be multiplied by one factor,
+        so that the direction stays.
+        Hint: Of (3, 4), at most 1: what is left of the direction if both become 1?
+    lengths_added: You added up the norms of the arrays; their squares are added, and the root is taken
+        once.
+        Hint: How long is an arrow that goes 3 to the right and 4 up?
+    the_longest_array: You took the norm of the array with the largest norm for that of all.
+        Hint: How long is an arrow that goes 3 to the right and 4 up?
+    only_the_last_array: Only the last array counts for the norm: in your loop the sum is replaced, not
+        added to.
+        Hint: In your loop, is it `=` or `+=`?
+    only_the_first_array: Only the first array counts for the norm. Hint: Whose squares are added up?
+    mean_of_the_lengths: You took the mean of the norms; all squares together are one norm.
+        Hint: How long is an arrow that goes 3 to the right and 4 up?
+    no_root: The root is missing: you compared the sum of the squares with `largest`.
+        Hint: How long is an arrow that goes 3 to the right and 4 up?
+    divided_by_the_square: You compared the norm with `largest`, but divided by its square.
+        Hint: By what must a norm be multiplied so that it becomes `largest`?
+    a_root_too_many: You divided by the root of the norm: one root too many.
+        Hint: By what must a norm be multiplied so that it becomes `largest`?
+    absolute_values: You added up absolute values; a norm is the root of the sum of squares.
+        Hint: How long is an arrow that goes 3 to the right and 4 up?
+    largest_number: You took the largest number for the norm.
+        Hint: How long is an arrow that goes 3 to the right and 4 up?
+    mean_of_squares: You took the root of the *mean* of all squares; a norm has their sum.
+        Hint: How long is an arrow that goes 3 to the right and 4 up?
+    summed_before_squaring: You added up the numbers and squared the sum; each is squared first.
+        Hint: Can the norm of (3, −3) be 0?
+    always_scaled: You always multiply, so that small gradients are made larger; small gradients must
+        stay as they are.
+        Hint: What should happen to gradients with a small enough norm?
+    always_scaled_and_zero_divided: You always multiply, so that small gradients are made larger, and
+        gradients of 0 are divided by 0.
+        Hint: What should happen to gradients with a small enough norm, and to gradients of norm 0?
+    factor_upside_down: The factor is upside down: gradients whose norm is too large become larger.
+        Hint: By what must a norm be multiplied so that it becomes `largest`?
+    the_short_ones: You change the gradients with a small norm, and leave those with a large norm.
+        Hint: Which way does your comparison point?
+    factor_squared: The factor is squared: you multiplied by largest² / norm².
+        Hint: By what must a norm be multiplied so that it becomes `largest`?
+    only_the_first_shortened: Only the first array is multiplied; all arrays get the same factor.
+        Hint: For which of the arrays does your function use the factor?
+    to_length_1: Gradients with too large a norm get norm 1, whatever `largest` is.
+        Hint: Where does your function use `largest`, other than in the comparison?
+    too_much_subtracted: You subtracted what is too much from every number; all are to be multiplied by
+        one factor.
+        Hint: Of (3, 4), at most 1: do (−1, 0) still point the same way?
+    the_long_arrays_only: If the norm of all gradients together is too large, you multiply only the
+        arrays whose own norm is too large.
+        Hint: Does your function compute a norm for each array, or one norm for all of them together?
+    root_over_the_factor: The root stretches too far: over `largest` as well, or over the whole factor.
+        Hint: Which of the two is the sum of squares, `largest` or what it is compared with?
+    a_little_added_to_the_length: You add a small number to the norm before you divide, as some libraries
+        do; here the factor must be exact.
+        Hint: When can the norm be 0, and does your function divide by it then?
+    divided_by_largest: Gradients with too large a norm are divided by `largest`, whatever their norm is.
+        Hint: By what must a norm be multiplied so that it becomes `largest`?
+    times_largest: Gradients with too large a norm are multiplied by `largest`, whatever their norm is.
+        Hint: By what must a norm be multiplied so that it becomes `largest`?
+    thrown_away: Gradients with too large a norm are thrown away; their direction is still useful.
+        Hint: What is left of (3, 4), if its norm may be 1 at most?
+    never_clipped: Nothing is ever changed. Hint: What becomes of (3, 4), if its norm may be 1 at most?
+    zero_divided: Gradients of norm 0 are divided by 0.
+        Hint: What should happen to gradients with a small enough norm, and to gradients of norm 0?
+    strung_together: You joined all gradients into one array; a list with an array for each parameter is
+        expected.
+        Hint: How does the next step know which numbers belong to which parameter?
+    the_length: You returned the norm, not the gradients. Hint: What does the docstring promise?
+    modifies_argument
+""")
+def clip_gradients_with_slips(slip, gradients, largest):
+    lengths = [length([g]) for g in gradients]
     norm = length(gradients)
-    return [g * (largest / norm**2) for g in gradients] if norm > largest else [g.copy() for g in gradients]
-
-
-@clip_gradients.misconception(
-    means="You divided by the root of the norm: one root too many.",
-    nudge="By what must a norm be multiplied so that it becomes `largest`?",
-)
-def a_root_too_many(gradients, largest):
-    return scaled(gradients, largest, length(gradients) ** 0.5)
-
-
-@clip_gradients.misconception(
-    means="You added up absolute values; a norm is the root of the sum of squares.",
-    nudge="How long is an arrow that goes 3 to the right and 4 up?",
-)
-def absolute_values(gradients, largest):
-    return scaled(gradients, largest, sum(float(np.abs(g).sum()) for g in gradients))
-
-
-@clip_gradients.misconception(
-    means="You took the largest number for the norm.",
-    nudge="How long is an arrow that goes 3 to the right and 4 up?",
-)
-def largest_number(gradients, largest):
-    return scaled(gradients, largest, max(float(np.abs(g).max()) for g in gradients))
-
-
-@clip_gradients.misconception(
-    means="You took the root of the *mean* of all squares; a norm has their sum.",
-    nudge="How long is an arrow that goes 3 to the right and 4 up?",
-)
-def mean_of_squares(gradients, largest):
-    return scaled(gradients, largest, length(gradients) / sum(g.size for g in gradients) ** 0.5)
-
-
-@clip_gradients.misconception(
-    means="You added up the numbers and squared the sum; each is squared first.",
-    nudge="Can the norm of (3, −3) be 0?",
-)
-def summed_before_squaring(gradients, largest):
-    return scaled(gradients, largest, abs(sum(float(g.sum()) for g in gradients)))
-
-
-# Mistakes about when the gradients are scaled, and by which factor.
-
-
-@clip_gradients.misconception(
-    means="You always multiply, so that small gradients are made larger; small gradients must stay as they are.",
-    nudge="What should happen to gradients with a small enough norm?",
-)
-def always_scaled(gradients, largest):
-    norm = length(gradients)
-    with np.errstate(all="ignore"):
-        return [g * np.float64(largest / norm if norm else 1.0) for g in gradients]
-
-
-@clip_gradients.misconception(
-    means="You always multiply, so that small gradients are made larger, and gradients of 0 are divided by 0.",
-    nudge="What should happen to gradients with a small enough norm, and to gradients of norm 0?",
-)
-def always_scaled_and_zero_divided(gradients, largest):
-    with np.errstate(all="ignore"):
-        return [g * (np.float64(largest) / np.float64(length(gradients))) for g in gradients]
-
-
-@clip_gradients.misconception(
-    means="The factor is upside down: gradients whose norm is too large become larger.",
-    nudge="By what must a norm be multiplied so that it becomes `largest`?",
-)
-def factor_upside_down(gradients, largest):
-    norm = length(gradients)
-    return [g * (norm / largest) for g in gradients] if norm > largest else [g.copy() for g in gradients]
-
-
-@clip_gradients.misconception(
-    means="You change the gradients with a small norm, and leave those with a large norm.",
-    nudge="Which way does your comparison point?",
-)
-def the_short_ones(gradients, largest):
-    norm = length(gradients)
-    if norm == 0 or norm > largest:
-        return [g.copy() for g in gradients]
-    return [g * (largest / norm) for g in gradients]
-
-
-@clip_gradients.misconception(
-    means="The factor is squared: you multiplied by largest² / norm².",
-    nudge="By what must a norm be multiplied so that it becomes `largest`?",
-)
-def factor_squared(gradients, largest):
-    norm = length(gradients)
-    return [g * (largest / norm) ** 2 for g in gradients] if norm > largest else [g.copy() for g in gradients]
-
-
-@clip_gradients.misconception(
-    means="Only the first array is multiplied; all arrays get the same factor.",
-    nudge="For which of the arrays does your function use the factor?",
-)
-def only_the_first_shortened(gradients, largest):
-    return [scaled(gradients, largest, length(gradients))[0], *(g.copy() for g in gradients[1:])]
-
-
-@clip_gradients.misconception(
-    means="Gradients with too large a norm get norm 1, whatever `largest` is.",
-    nudge="Where does your function use `largest`, other than in the comparison?",
-)
-def to_length_1(gradients, largest):
-    norm = length(gradients)
-    return [g / norm for g in gradients] if norm > largest else [g.copy() for g in gradients]
-
-
-@clip_gradients.misconception(
-    means="You subtracted what is too much from every number; all are to be multiplied by one factor.",
-    nudge="Of (3, 4), at most 1: do (−1, 0) still point the same way?",
-)
-def too_much_subtracted(gradients, largest):
-    norm = length(gradients)
-    return [g - (norm - largest) for g in gradients] if norm > largest else [g.copy() for g in gradients]
-
-
-@clip_gradients.misconception(
-    means="If the norm of all gradients together is too large, you multiply only the arrays whose own norm is too large.",
-    nudge="Does your function compute a norm for each array, or one norm for all of them together?",
-)
-def the_long_arrays_only(gradients, largest):
-    factor = largest / max(length(gradients), largest)
-    return [g * (factor if length([g]) > largest else 1.0) for g in gradients]
-
-
-@clip_gradients.misconception(
-    means="The root stretches too far: over `largest` as well, or over the whole factor.",
-    nudge="Which of the two is the sum of squares, `largest` or what it is compared with?",
-)
-def root_over_the_factor(gradients, largest):
-    squares = length(gradients) ** 2
-    return [g * (largest / squares) ** 0.5 if squares > largest else g.copy() for g in gradients]
-
-
-@clip_gradients.misconception(
-    means="You add a small number to the norm before you divide, as some libraries do; here the factor must be exact.",
-    nudge="When can the norm be 0, and does your function divide by it then?",
-)
-def a_little_added_to_the_length(gradients, largest):
-    return [g * min(1.0, largest / (length(gradients) + 1e-6)) for g in gradients]
-
-
-@clip_gradients.misconception(
-    means="Gradients with too large a norm are divided by `largest`, whatever their norm is.",
-    nudge="By what must a norm be multiplied so that it becomes `largest`?",
-)
-def divided_by_largest(gradients, largest):
-    return [g / largest for g in gradients] if length(gradients) > largest else [g.copy() for g in gradients]
-
-
-@clip_gradients.misconception(
-    means="Gradients with too large a norm are multiplied by `largest`, whatever their norm is.",
-    nudge="By what must a norm be multiplied so that it becomes `largest`?",
-)
-def times_largest(gradients, largest):
-    return [g * largest for g in gradients] if length(gradients) > largest else [g.copy() for g in gradients]
-
-
-@clip_gradients.misconception(
-    means="Gradients with too large a norm are thrown away; their direction is still useful.",
-    nudge="What is left of (3, 4), if its norm may be 1 at most?",
-)
-def thrown_away(gradients, largest):
-    return (
-        [np.zeros_like(g) for g in gradients]
-        if length(gradients) > largest
-        else [g.copy() for g in gradients]
+    if slip.each_by_itself:
+        return [g * (largest / max(own, largest)) for g, own in zip(gradients, lengths)]
+    if slip.each_number_cut_off:
+        return [np.clip(g, -largest, largest) for g in gradients]
+    if slip.the_length:
+        return norm
+    norm = slip.choose(
+        norm,
+        lengths_added=sum(lengths),
+        the_longest_array=max(lengths),
+        only_the_last_array=lengths[-1],
+        only_the_first_array=lengths[0],
+        mean_of_the_lengths=sum(lengths) / len(lengths),
+        no_root=norm**2,
+        root_over_the_factor=norm**2,
+        a_root_too_many=norm**0.5,
+        absolute_values=sum(float(np.abs(g).sum()) for g in gradients),
+        largest_number=max(float(np.abs(g).max()) for g in gradients),
+        mean_of_squares=norm / sum(g.size for g in gradients) ** 0.5,
+        summed_before_squaring=abs(sum(float(g.sum()) for g in gradients)),
+        a_little_added_to_the_length=norm + 1e-6,
     )
-
-
-@clip_gradients.misconception(
-    means="Nothing is ever changed.", nudge="What becomes of (3, 4), if its norm may be 1 at most?"
-)
-def never_clipped(gradients, largest):
-    return [g.copy() for g in gradients]
-
-
-@clip_gradients.misconception(
-    means="Gradients of norm 0 are divided by 0.",
-    nudge="What should happen to gradients with a small enough norm, and to gradients of norm 0?",
-)
-def zero_divided(gradients, largest):
-    with np.errstate(all="ignore"):
-        factor = np.minimum(np.float64(1.0), np.float64(largest) / np.float64(length(gradients)))
-        return [g * factor if length(gradients) else g / np.float64(0) for g in gradients]
-
-
-@clip_gradients.misconception(
-    means="You joined all gradients into one array; a list with an array for each parameter is expected.",
-    nudge="How does the next step know which numbers belong to which parameter?",
-)
-def strung_together(gradients, largest):
-    return np.concatenate([g.ravel() for g in scaled(gradients, largest, length(gradients))])
-
-
-@clip_gradients.misconception(
-    means="You returned the norm, not the gradients.", nudge="What does the docstring promise?"
-)
-def the_length(gradients, largest):
-    return length(gradients)
-
-
-@clip_gradients.common_mistake
-def modifies_argument(gradients, largest):
-    norm = length(gradients)
-    if norm > largest:
+    too_long = norm > largest
+    if slip.the_short_ones:
+        too_long = 0 < norm <= largest
+    if slip.always_scaled:
+        norm, too_long = np.float64(norm), norm > 0  # divides by 0 without an error
+    if slip.always_scaled_and_zero_divided:
+        norm, too_long = np.float64(norm), True
+    if slip.zero_divided:
+        norm, too_long = np.float64(norm), norm > largest or norm == 0
+    if slip.never_clipped:
+        too_long = False
+    factor = 1.0
+    if too_long:
+        factor = largest / norm
+        if slip.root_over_the_factor:
+            factor = factor**0.5
+        factor = slip.choose(
+            factor,
+            divided_by_the_square=factor / norm,
+            factor_upside_down=norm / largest,
+            factor_squared=factor**2,
+            to_length_1=1 / norm,
+            divided_by_largest=1 / largest,
+            times_largest=largest,
+            thrown_away=0.0,
+        )
+    result = [g * factor for g in gradients]
+    if slip.too_much_subtracted and too_long:
+        result = [g - (norm - largest) for g in gradients]
+    if slip.only_the_first_shortened:
+        result[1:] = [g.copy() for g in gradients[1:]]
+    if slip.the_long_arrays_only:
+        result = [g * (factor if own > largest else 1.0) for g, own in zip(gradients, lengths)]
+    if slip.modifies_argument:
         for g in gradients:
-            g *= largest / norm
-    return gradients
+            g *= factor
+        return gradients
+    if slip.strung_together:
+        return np.concatenate([g.ravel() for g in result])
+    return result
 
 
 # Other right answers, which must pass.
