@@ -55,244 +55,138 @@ def cube(rng):
     return inputs(rng.normal(size=(size, size, size)), rng.integers(size, size=(size, size)), size)
 
 
-def table(upstream, vocabulary):
-    return np.zeros((vocabulary, upstream.shape[-1]), dtype=upstream.dtype)
-
-
-def added(upstream, tokens, vocabulary):
-    result = table(upstream, vocabulary)
-    np.add.at(result, tokens, upstream)
+@embedding_backward.slips("""
+    one_place_counts: If a token occurs several times, only one position counts: `array[tokens] = …` and
+        `array[tokens] += …` write each row once.
+        Hint: Which function of NumPy adds at every place of a list, also where a place is named twice?
+    once_a_sentence: If a token occurs twice in a sentence, it is counted once: in your loop over
+        sentences `+=` with a list of places writes each row once.
+        Hint: In your loop, what happens where a sentence has the same word twice?
+    once_a_position: Where several sentences have the same word at the same position it is counted once:
+        in your loop over positions `+=` with a list of places writes each row once.
+        Hint: In your loop, what happens where two sentences have the same word?
+    the_first_place_counts: If a token occurs several times, only its first position counts.
+        Hint: Token 3 occurs at two positions. Which rows of `upstream` belong to it?
+    the_last_sentence_wins: In your loop a word's row is replaced each time, not added to.
+        Hint: In your loop, is it `=` or `+=`?
+    mean_over_the_places: You took the mean over a word's places; its gradients are added.
+        Hint: A number that is used in many places gets a gradient from each. How are they put together?
+    mean_over_the_batch: You divided by the number of sentences; the loss has taken its mean already,
+        further up.
+        Hint: Is there a mean in looking up a row?
+    mean_over_all_words: You divided by the number of all words; the loss has taken its mean already,
+        further up.
+        Hint: Is there a mean in looking up a row?
+    one_place_times_the_count: You multiplied by the number of occurrences; each position has its own row
+        of `upstream`.
+        Hint: How often is each row of `upstream` added?
+    counted: You added 1 for each position, which counts the tokens; the row of `upstream` is expected.
+        Hint: What do you add to the row of the table, for each position?
+    by_position: You summed by position: that is the gradient of the position vectors. A row for each
+        *token* is expected.
+        Hint: Which row of the embedding matrix was looked up at position (b, i)?
+    first_sentence_only: Only the first sentence of the batch counts.
+        Hint: What happens to the sentences after the first one?
+    last_sentence_only: Only the last sentence of the batch counts: the table is made anew in each round
+        of the loop.
+        Hint: Where in your function is the table of zeros made: before the loop, or inside it?
+    words_of_the_first_sentence: You summed over the sentences first, and then used the words of the
+        first one for all.
+        Hint: Do all sentences have the same word at position i?
+    last_word_left_out: The last word of each sentence is left out.
+        Hint: The loss leaves out a word, but does looking up? Which places does `upstream` have?
+    one_row_too_early: Your rows are shifted by one: token 0 has row 0.
+        Hint: Do the tokens count from 0 or from 1?
+    only_as_many_rows_as_needed: The table ends at the largest token that occurs; it has a row for every
+        word of the vocabulary.
+        Hint: Which shape does the docstring promise?
+    one_row_too_many: The table has a row too many: tokens go from 0 to `vocabulary` − 1.
+        Hint: Which shape does the docstring promise?
+    mean_over_the_different_words: You divided by the number of different words; the gradients of a row
+        are added.
+        Hint: Is there a mean in looking up a row?
+    always_210_rows: Your table has 210 rows, the vocabulary of this lab's model; the argument
+        `vocabulary` gives the number.
+        Hint: Where in your function does `vocabulary` appear?
+    reshaped_for_transposed: A reshape to (d, words) is no transpose: it deals the numbers out anew, and
+        rows get numbers of other words.
+        Hint: In which order does `reshape` lay the numbers down? Try it with the rows (1, 2), (10, 20)
+        and (100, 200).
+    only_words_that_occur: There are rows only for the words that occur; the others have a row of zeros.
+        Hint: Which shape does the docstring promise?
+    upstream_returned: You returned the upstream gradient as it came.
+        Hint: Which shape does the embedding matrix have?
+    a_row_for_each_place: You only cut the axes together: there is still a row for each place, not for
+        each word of the vocabulary.
+        Hint: Which row of the result does each of these belong to?
+    lower_precision
+    returns_a_list
+""")
+def embedding_backward_with_slips(slip, upstream, tokens, vocabulary):
+    d = upstream.shape[-1]
+    if slip.upstream_returned:
+        return upstream.copy()
+    if slip.a_row_for_each_place:
+        return upstream.reshape(-1, d).copy()
+    height = slip.choose(
+        vocabulary,
+        only_as_many_rows_as_needed=int(tokens.max()) + 1,
+        one_row_too_many=vocabulary + 1,
+        always_210_rows=210,
+    )
+    if slip.first_sentence_only:
+        upstream, tokens = upstream[:1], tokens[:1]
+    if slip.last_sentence_only:
+        upstream, tokens = upstream[-1:], tokens[-1:]
+    if slip.words_of_the_first_sentence:
+        upstream, tokens = upstream.sum(axis=0, keepdims=True), tokens[:1]
+    if slip.last_word_left_out:
+        upstream, tokens = upstream[:, :-1], tokens[:, :-1]
+    if slip.reshaped_for_transposed:
+        upstream = upstream.reshape(d, -1).T.reshape(upstream.shape)
+    if slip.counted:
+        upstream = np.ones(upstream.shape)
+    if slip.lower_precision:
+        upstream = upstream.astype(np.float16)
+    result = np.zeros((height, d), dtype=upstream.dtype)
+    if slip.by_position:
+        total = upstream.sum(axis=0)[:vocabulary]
+        result[: len(total)] = total
+        return result
+    all_at_once = slip.one_place_counts or slip.one_place_times_the_count
+    if slip.the_first_place_counts:
+        words, first = np.unique(tokens, return_index=True)
+        result[words] = upstream.reshape(-1, d)[first]
+    elif all_at_once:
+        result[tokens] += upstream
+    elif slip.once_a_position:
+        for i in range(tokens.shape[1]):
+            result[tokens[:, i]] += upstream[:, i]
+    else:
+        for rows, sentence in zip(upstream, tokens):
+            if slip.the_last_sentence_wins:
+                result[sentence] = 0
+            if slip.once_a_sentence:
+                result[sentence] += rows
+            else:
+                np.add.at(result, sentence, rows)
+    counts = np.bincount(tokens.ravel(), minlength=height)[:, None]
+    if slip.one_place_times_the_count:
+        result = result * counts
+    result = result / slip.choose(
+        1,
+        mean_over_the_places=np.maximum(counts, 1),
+        mean_over_the_batch=len(tokens),
+        mean_over_all_words=tokens.size,
+        mean_over_the_different_words=len(np.unique(tokens)),
+    )
+    if slip.one_row_too_early:
+        return np.roll(result, -1, axis=0)
+    if slip.only_words_that_occur:
+        return result[np.unique(tokens)]
+    if slip.returns_a_list:
+        return result.tolist()
     return result
-
-
-def counts(tokens, vocabulary):
-    return np.bincount(tokens.ravel(), minlength=vocabulary)[:, None]
-
-
-@embedding_backward.misconception(
-    means="If a token occurs several times, only one position counts: `array[tokens] = …` and `array[tokens] += …` "
-    "write each row once.",
-    nudge="Which function of NumPy adds at every place of a list, also where a place is named twice?",
-)
-def one_place_counts(upstream, tokens, vocabulary):
-    result = table(upstream, vocabulary)
-    result[tokens] += upstream
-    return result
-
-
-@embedding_backward.misconception(
-    means="If a token occurs twice in a sentence, it is counted once: in your loop over sentences `+=` with a list of "
-    "places writes each row once.",
-    nudge="In your loop, what happens where a sentence has the same word twice?",
-)
-def once_a_sentence(upstream, tokens, vocabulary):
-    result = table(upstream, vocabulary)
-    for rows, sentence in zip(upstream, tokens):
-        result[sentence] += rows
-    return result
-
-
-@embedding_backward.misconception(
-    means="Where several sentences have the same word at the same position it is counted once: in your loop over "
-    "positions `+=` with a list of places writes each row once.",
-    nudge="In your loop, what happens where two sentences have the same word?",
-)
-def once_a_position(upstream, tokens, vocabulary):
-    result = table(upstream, vocabulary)
-    for i in range(tokens.shape[1]):
-        result[tokens[:, i]] += upstream[:, i]
-    return result
-
-
-@embedding_backward.misconception(
-    means="If a token occurs several times, only its first position counts.",
-    nudge="Token 3 occurs at two positions. Which rows of `upstream` belong to it?",
-)
-def the_first_place_counts(upstream, tokens, vocabulary):
-    result = table(upstream, vocabulary)
-    words, first = np.unique(tokens, return_index=True)
-    result[words] = upstream.reshape(-1, upstream.shape[-1])[first]
-    return result
-
-
-@embedding_backward.misconception(
-    means="In your loop a word's row is replaced each time, not added to.",
-    nudge="In your loop, is it `=` or `+=`?",
-)
-def the_last_sentence_wins(upstream, tokens, vocabulary):
-    result = table(upstream, vocabulary)
-    for rows, sentence in zip(upstream, tokens):
-        new = table(upstream, vocabulary)
-        np.add.at(new, sentence, rows)
-        present = np.unique(sentence)
-        result[present] = new[present]
-    return result
-
-
-@embedding_backward.misconception(
-    means="You took the mean over a word's places; its gradients are added.",
-    nudge="A number that is used in many places gets a gradient from each. How are they put together?",
-)
-def mean_over_the_places(upstream, tokens, vocabulary):
-    return added(upstream, tokens, vocabulary) / np.maximum(counts(tokens, vocabulary), 1)
-
-
-@embedding_backward.misconception(
-    means="You divided by the number of sentences; the loss has taken its mean already, further up.",
-    nudge="Is there a mean in looking up a row?",
-)
-def mean_over_the_batch(upstream, tokens, vocabulary):
-    return added(upstream, tokens, vocabulary) / len(tokens)
-
-
-@embedding_backward.misconception(
-    means="You divided by the number of all words; the loss has taken its mean already, further up.",
-    nudge="Is there a mean in looking up a row?",
-)
-def mean_over_all_words(upstream, tokens, vocabulary):
-    return added(upstream, tokens, vocabulary) / tokens.size
-
-
-@embedding_backward.misconception(
-    means="You multiplied by the number of occurrences; each position has its own row of `upstream`.",
-    nudge="How often is each row of `upstream` added?",
-)
-def one_place_times_the_count(upstream, tokens, vocabulary):
-    return one_place_counts(upstream, tokens, vocabulary) * counts(tokens, vocabulary)
-
-
-@embedding_backward.misconception(
-    means="You added 1 for each position, which counts the tokens; the row of `upstream` is expected.",
-    nudge="What do you add to the row of the table, for each position?",
-)
-def counted(upstream, tokens, vocabulary):
-    return np.zeros((vocabulary, upstream.shape[-1])) + counts(tokens, vocabulary)
-
-
-@embedding_backward.misconception(
-    means="You summed by position: that is the gradient of the position vectors. A row for each *token* is expected.",
-    nudge="Which row of the embedding matrix was looked up at position (b, i)?",
-)
-def by_position(upstream, tokens, vocabulary):
-    result = table(upstream, vocabulary)
-    total = upstream.sum(axis=0)[:vocabulary]
-    result[: len(total)] = total
-    return result
-
-
-@embedding_backward.misconception(
-    means="Only the first sentence of the batch counts.",
-    nudge="What happens to the sentences after the first one?",
-)
-def first_sentence_only(upstream, tokens, vocabulary):
-    return added(upstream[:1], tokens[:1], vocabulary)
-
-
-@embedding_backward.misconception(
-    means="Only the last sentence of the batch counts: the table is made anew in each round of the loop.",
-    nudge="Where in your function is the table of zeros made: before the loop, or inside it?",
-)
-def last_sentence_only(upstream, tokens, vocabulary):
-    return added(upstream[-1:], tokens[-1:], vocabulary)
-
-
-@embedding_backward.misconception(
-    means="You summed over the sentences first, and then used the words of the first one for all.",
-    nudge="Do all sentences have the same word at position i?",
-)
-def words_of_the_first_sentence(upstream, tokens, vocabulary):
-    return added(upstream.sum(axis=0, keepdims=True), tokens[:1], vocabulary)
-
-
-@embedding_backward.misconception(
-    means="The last word of each sentence is left out.",
-    nudge="The loss leaves out a word, but does looking up? Which places does `upstream` have?",
-)
-def last_word_left_out(upstream, tokens, vocabulary):
-    return added(upstream[:, :-1], tokens[:, :-1], vocabulary)
-
-
-@embedding_backward.misconception(
-    means="Your rows are shifted by one: token 0 has row 0.",
-    nudge="Do the tokens count from 0 or from 1?",
-)
-def one_row_too_early(upstream, tokens, vocabulary):
-    return np.roll(added(upstream, tokens, vocabulary), -1, axis=0)
-
-
-@embedding_backward.misconception(
-    means="The table ends at the largest token that occurs; it has a row for every word of the vocabulary.",
-    nudge="Which shape does the docstring promise?",
-)
-def only_as_many_rows_as_needed(upstream, tokens, vocabulary):
-    return added(upstream, tokens, int(tokens.max()) + 1)
-
-
-@embedding_backward.misconception(
-    means="The table has a row too many: tokens go from 0 to `vocabulary` − 1.",
-    nudge="Which shape does the docstring promise?",
-)
-def one_row_too_many(upstream, tokens, vocabulary):
-    return added(upstream, tokens, vocabulary + 1)
-
-
-@embedding_backward.misconception(
-    means="You divided by the number of different words; the gradients of a row are added.",
-    nudge="Is there a mean in looking up a row?",
-)
-def mean_over_the_different_words(upstream, tokens, vocabulary):
-    return added(upstream, tokens, vocabulary) / len(np.unique(tokens))
-
-
-@embedding_backward.misconception(
-    means="Your table has 210 rows, the vocabulary of this lab's model; the argument `vocabulary` gives the number.",
-    nudge="Where in your function does `vocabulary` appear?",
-)
-def always_210_rows(upstream, tokens, vocabulary):
-    return added(upstream, tokens, 210)
-
-
-@embedding_backward.misconception(
-    means="A reshape to (d, words) is no transpose: it deals the numbers out anew, and rows get numbers of other words.",
-    nudge="In which order does `reshape` lay the numbers down? Try it with the rows (1, 2), (10, 20) and (100, 200).",
-)
-def reshaped_for_transposed(upstream, tokens, vocabulary):
-    rows = upstream.reshape(upstream.shape[-1], -1).T
-    return added(rows, tokens.ravel(), vocabulary)
-
-
-@embedding_backward.misconception(
-    means="There are rows only for the words that occur; the others have a row of zeros.",
-    nudge="Which shape does the docstring promise?",
-)
-def only_words_that_occur(upstream, tokens, vocabulary):
-    return added(upstream, tokens, vocabulary)[np.unique(tokens)]
-
-
-@embedding_backward.misconception(
-    means="You returned the upstream gradient as it came.",
-    nudge="Which shape does the embedding matrix have?",
-)
-def upstream_returned(upstream, tokens, vocabulary):
-    return upstream.copy()
-
-
-@embedding_backward.misconception(
-    means="You only cut the axes together: there is still a row for each place, not for each word of the vocabulary.",
-    nudge="Which row of the result does each of these belong to?",
-)
-def a_row_for_each_place(upstream, tokens, vocabulary):
-    return upstream.reshape(-1, upstream.shape[-1]).copy()
-
-
-@embedding_backward.common_mistake
-def lower_precision(upstream, tokens, vocabulary):
-    return added(upstream.astype(np.float16), tokens, vocabulary)
-
-
-@embedding_backward.common_mistake
-def returns_a_list(upstream, tokens, vocabulary):
-    return added(upstream, tokens, vocabulary).tolist()
 
 
 # Other right answers, which must pass.
