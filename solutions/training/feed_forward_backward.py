@@ -6,7 +6,7 @@ import numpy as np
 
 from autograder.authoring import Exercise, inputs, sizes
 
-from ._shared import ROOT, feed_back, flat, gate, gelu, over_words, slope
+from ._shared import ROOT, all_but_last, flat, gelu, over_words, slope
 
 feed_forward_backward = Exercise("feed_forward_backward", points=3, tolerance=1e-9)
 
@@ -69,470 +69,205 @@ def larger(rng):
     return given(rng, shape, hidden, 3.0)
 
 
-def wrong_slope(means, nudge):
-    """Register a mistake in the derivative of GELU, a function of z."""
+@feed_forward_backward.slips("""
+    no_slope: The slope of GELU is missing: you went back through two products as if nothing stood
+        between them.
+        Hint: What happens to z between the two products, and what does the chain rule ask for there?
+    gelu_for_its_slope: You multiplied by GELU itself; the backward pass needs its derivative.
+        Hint: If b = f(z), what is the gradient for z, given that for b?
+    slope_of_relu: You used the slope of ReLU, 1 or 0; GELU's is a smooth curve.
+        Hint: The formula of the slope is above the exercise.
+    relu_and_its_slope: You used ReLU, forwards and backwards; the network's function is GELU.
+        Hint: The formulas of GELU and of its slope stand above the exercise.
+    only_the_first_half: You have only the first half of the slope, ½ (1 + tanh): the tanh contains z as
+        well.
+        Hint: GELU is a product, ½ z times (1 + tanh(…)). What does the product rule say?
+    only_the_second_half: Only the second half of the slope is there; the first, ½ (1 + tanh), is
+        missing.
+        Hint: GELU is a product, ½ z times (1 + tanh(…)). What does the product rule say?
+    inner_derivative_forgotten: The argument of the tanh has a derivative, too, and it is missing.
+        Hint: u = √(2/π) (z + 0.044715 z³): what is its derivative?
+    three_forgotten: The derivative of z³ has lost its 3. Hint: What is the derivative of z³?
+    no_root_in_the_inner_derivative: In the derivative of the tanh's argument √(2/π) is missing.
+        Hint: u = √(2/π) (z + 0.044715 z³): does a factor in front stay, or go?
+    cube_has_no_derivative: The derivative of the tanh's argument lacks the part that comes from z³.
+        Hint: u = √(2/π) (z + 0.044715 z³): what is its derivative?
+    constant_ten_times_as_large: The constant is 0.044715; yours is ten times as large.
+        Hint: Count the zeros behind the point.
+    cube_in_the_inner_derivative: The derivative of z³ is written with z³ again; its power goes down by
+        one.
+        Hint: What is the derivative of z³?
+    first_power_in_the_inner_derivative: The derivative of z³ is written with z instead of z².
+        Hint: What is the derivative of z³?
+    tanh_not_squared: The derivative of tanh is 1 − tanh²; the square is missing.
+        Hint: What is the derivative of tanh, said with tanh itself?
+    plus_for_minus_in_tanh: You used 1 + tanh² for the derivative of tanh; it is 1 − tanh².
+        Hint: tanh is flat where it is near 1 or −1. What must its derivative be there?
+    as_for_a_sigmoid: You used tanh (1 − tanh), which belongs to the sigmoid; the derivative of tanh is 1
+        − tanh².
+        Hint: What is the derivative of tanh, said with tanh itself?
+    no_z_in_the_second_half: The factor z of the second half of the slope is missing.
+        Hint: By the product rule ½ z stays in front when the tanh is differentiated.
+    half_missing_in_the_second_half: The factor ½ is missing in the second half of the slope.
+        Hint: GELU is ½ z (1 + tanh(…)): on which halves of the product rule is the ½?
+    half_missing_in_the_first_half: The factor ½ is missing in the first half of the slope.
+        Hint: GELU is ½ z (1 + tanh(…)): on which halves of the product rule is the ½?
+    no_half: The factor ½ of GELU is missing in the whole slope.
+        Hint: For large z GELU is z itself. What is the slope there?
+    no_one: The 1 before the tanh is missing in the first half of the slope.
+        Hint: For large z GELU is z itself. What is the slope there?
+    halves_subtracted: The second half of the slope is subtracted; it is added.
+        Hint: Which sign is between the two terms of the product rule?
+    slope_of_the_exact_gelu: This is the slope of GELU with the error function; the tanh form has
+        another, a little different one.
+        Hint: Which form of GELU did the way forward use?
+    slope_of_the_sigmoid_gelu: This is the slope of z · sigmoid(1.702 z), a rougher approximation of
+        GELU.
+        Hint: Which form of GELU did the way forward use?
+    slope_at_the_gradient: You took the slope of GELU at the upstream gradient; it is taken at z, where
+        the way forward was.
+        Hint: At which place is a derivative taken: at what went in, or at what comes back?
+    slope_at_the_result: You took the slope of GELU at GELU(z); it is taken at z.
+        Hint: What is the argument of GELU in the forward pass?
+    no_slope_for_x: You used the slope of GELU for w_1 and b_1, but not for x.
+        Hint: Which gradient goes on through the first product: that for z, or that for what became of z?
+    no_slope_for_the_first_table: You used the slope of GELU for x, but not for w_1 and b_1.
+        Hint: w_1 and b_1 made z. Which gradient do theirs come from?
+    no_slope_for_w_1: The gradient for w_1 lacks the slope of GELU.
+        Hint: w_1 made z. Which gradient does its own come from: that for z, or that for what became of
+        z?
+    no_slope_for_the_first_bias: The gradient for b_1 lacks the slope of GELU.
+        Hint: b_1 is added before GELU. Which gradient is added up for it?
+    z_for_the_second_table: For w_2 you used z; the second product was made with GELU(z).
+        Hint: Each factor's gradient is made with the other factor. What was multiplied by w_2?
+    slope_for_the_second_table: For w_2 you used the slope of GELU; the second product was made with
+        GELU(z) itself.
+        Hint: Each factor's gradient is made with the other factor. What was multiplied by w_2?
+    tanh_for_the_second_table: For w_2 you used the tanh; the second product was made with all of
+        GELU(z), ½ z (1 + tanh).
+        Hint: Each factor's gradient is made with the other factor. What was multiplied by w_2?
+    biases_over_the_numbers: You summed the gradients of the biases over the numbers of each token; sum
+        over the tokens.
+        Hint: Which shape does a bias have, and which axis must stay?
+    first_bias_not_in_z: b_1 is missing in z.
+        Hint: At which z was the way forward bent? Is everything in it?
+    residual_added: You added the upstream gradient to that of x. That is the residual connection; it
+        belongs to the block.
+        Hint: Does the forward pass of this function contain a residual connection?
+    means_over_the_words: You took means over the tokens. Every token uses the same matrices, so their
+        gradients are summed.
+        Hint: A number that is used in many places gets a gradient from each. How are they put together?
+    means_for_the_biases: You took means over the words for the biases; their gradients are added.
+        Hint: A number that is used in many places gets a gradient from each. How are they put together?
+    biases_along_axis_0: The gradients for the biases are added up along axis 0 only.
+        Hint: How many axes can x have, and which of them must be gone?
+    biases_not_added_up: The gradients for the biases are not added up over the words.
+        Hint: Which shape does a bias have, and which shape must its gradient have?
+    tables_not_added_up: You did not sum the gradients of the weight matrices over the texts of the
+        batch.
+        Hint: Which shape does w_1 have, and which shape must its gradient have?
+    only_the_last: Only the last text of the batch (or token of the text) counts for the matrices and
+        biases: in a loop their gradients were replaced, not added to.
+        Hint: In your loop, is it `=` or `+=`?
+    layers_exchanged: You exchanged the two weight matrices in the results, and their biases with them.
+        Hint: In which order does the docstring list what is returned?
+    biases_last: You return both weight matrices first and both biases last; each bias follows its
+        matrix.
+        Hint: In which order does the docstring list what is returned?
+    tables_not_turned: You multiplied by the weight matrices as they are; the backward pass needs them
+        transposed.
+        Hint: C = A B: for A it is G Bᵀ. What does the T mean?
+    no_slope + z_for_the_second_table
+    no_slope + first_bias_not_in_z
+    only_the_first_half + biases_along_axis_0
+""")
+def feed_forward_backward_with_slips(slip, upstream, x, w_1, b_1, w_2, b_2):
+    constant = slip.choose(0.044715, constant_ten_times_as_large=0.44715)
+    z = x @ w_1 + slip.choose(b_1, first_bias_not_in_z=0 * b_1)
+    bent = 0.5 * z * (1 + np.tanh(ROOT * (z + constant * z**3)))
+    d_bent = upstream @ slip.choose(w_2.T, tables_not_turned=w_2)
 
-    def register(other):
-        def mistaken(upstream, x, w_1, b_1, w_2, b_2):
-            return feed_back(upstream, x, w_1, b_1, w_2, b_2, slope=other)
-
-        mistaken.__name__ = other.__name__
-        feed_forward_backward.misconception(means=means, nudge=nudge)(mistaken)
-        return mistaken
-
-    return register
-
-
-# The slope of GELU.
-
-
-@wrong_slope(
-    means="The slope of GELU is missing: you went back through two products as if nothing stood between them.",
-    nudge="What happens to z between the two products, and what does the chain rule ask for there?",
-)
-def no_slope(z):
-    return 1.0
-
-
-@wrong_slope(
-    means="You multiplied by GELU itself; the backward pass needs its derivative.",
-    nudge="If b = f(z), what is the gradient for z, given that for b?",
-)
-def gelu_for_its_slope(z):
-    return gelu(z)
-
-
-@wrong_slope(
-    means="You used the slope of ReLU, 1 or 0; GELU's is a smooth curve.",
-    nudge="The formula of the slope is above the exercise.",
-)
-def slope_of_relu(z):
-    return (z > 0).astype(float)
-
-
-@feed_forward_backward.misconception(
-    means="You used ReLU, forwards and backwards; the network's function is GELU.",
-    nudge="The formulas of GELU and of its slope stand above the exercise.",
-)
-def relu_and_its_slope(upstream, x, w_1, b_1, w_2, b_2):
-    return feed_back(
-        upstream,
-        x,
-        w_1,
-        b_1,
-        w_2,
-        b_2,
-        slope=lambda z: (z > 0).astype(float),
-        bent=lambda z: np.maximum(z, 0),
+    # The derivative of GELU.
+    place = slip.choose(z, slope_at_the_gradient=d_bent, slope_at_the_result=bent)
+    t = np.tanh(ROOT * (place + constant * place**3))
+    power = slip.choose(
+        place**2, cube_in_the_inner_derivative=place**3, first_power_in_the_inner_derivative=place
     )
-
-
-@wrong_slope(
-    means="You have only the first half of the slope, ½ (1 + tanh): the tanh contains z as well.",
-    nudge="GELU is a product, ½ z times (1 + tanh(…)). What does the product rule say?",
-)
-def only_the_first_half(z):
-    return 0.5 * (1 + gate(z))
-
-
-@wrong_slope(
-    means="Only the second half of the slope is there; the first, ½ (1 + tanh), is missing.",
-    nudge="GELU is a product, ½ z times (1 + tanh(…)). What does the product rule say?",
-)
-def only_the_second_half(z):
-    return slope(z) - 0.5 * (1 + gate(z))
-
-
-def second_half(z, inner, of_tanh=None):
-    t = gate(z)
-    return 0.5 * (1 + t) + 0.5 * z * ((1 - t**2) if of_tanh is None else of_tanh(t)) * inner
-
-
-@wrong_slope(
-    means="The argument of the tanh has a derivative, too, and it is missing.",
-    nudge="u = √(2/π) (z + 0.044715 z³): what is its derivative?",
-)
-def inner_derivative_forgotten(z):
-    return second_half(z, 1.0)
-
-
-@wrong_slope(
-    means="The derivative of z³ has lost its 3.",
-    nudge="What is the derivative of z³?",
-)
-def three_forgotten(z):
-    return second_half(z, ROOT * (1 + 0.044715 * z**2))
-
-
-@wrong_slope(
-    means="In the derivative of the tanh's argument √(2/π) is missing.",
-    nudge="u = √(2/π) (z + 0.044715 z³): does a factor in front stay, or go?",
-)
-def no_root_in_the_inner_derivative(z):
-    return second_half(z, 1 + 3 * 0.044715 * z**2)
-
-
-@wrong_slope(
-    means="The derivative of the tanh's argument lacks the part that comes from z³.",
-    nudge="u = √(2/π) (z + 0.044715 z³): what is its derivative?",
-)
-def cube_has_no_derivative(z):
-    return second_half(z, ROOT)
-
-
-@feed_forward_backward.misconception(
-    means="The constant is 0.044715; yours is ten times as large.",
-    nudge="Count the zeros behind the point.",
-)
-def constant_ten_times_as_large(upstream, x, w_1, b_1, w_2, b_2):
-    def other_gate(z):
-        return np.tanh(ROOT * (z + 0.44715 * z**3))
-
-    def other_slope(z):
-        t = other_gate(z)
-        return 0.5 * (1 + t) + 0.5 * z * (1 - t**2) * ROOT * (1 + 3 * 0.44715 * z**2)
-
-    return feed_back(upstream, x, w_1, b_1, w_2, b_2, other_slope, lambda z: 0.5 * z * (1 + other_gate(z)))
-
-
-@wrong_slope(
-    means="The derivative of z³ is written with z³ again; its power goes down by one.",
-    nudge="What is the derivative of z³?",
-)
-def cube_in_the_inner_derivative(z):
-    return second_half(z, ROOT * (1 + 3 * 0.044715 * z**3))
-
-
-@wrong_slope(
-    means="The derivative of z³ is written with z instead of z².",
-    nudge="What is the derivative of z³?",
-)
-def first_power_in_the_inner_derivative(z):
-    return second_half(z, ROOT * (1 + 3 * 0.044715 * z))
-
-
-@wrong_slope(
-    means="The derivative of tanh is 1 − tanh²; the square is missing.",
-    nudge="What is the derivative of tanh, said with tanh itself?",
-)
-def tanh_not_squared(z):
-    return second_half(z, ROOT * (1 + 3 * 0.044715 * z**2), lambda t: 1 - t)
-
-
-@wrong_slope(
-    means="You used 1 + tanh² for the derivative of tanh; it is 1 − tanh².",
-    nudge="tanh is flat where it is near 1 or −1. What must its derivative be there?",
-)
-def plus_for_minus_in_tanh(z):
-    return second_half(z, ROOT * (1 + 3 * 0.044715 * z**2), lambda t: 1 + t**2)
-
-
-@wrong_slope(
-    means="You used tanh (1 − tanh), which belongs to the sigmoid; the derivative of tanh is 1 − tanh².",
-    nudge="What is the derivative of tanh, said with tanh itself?",
-)
-def as_for_a_sigmoid(z):
-    return second_half(z, ROOT * (1 + 3 * 0.044715 * z**2), lambda t: t * (1 - t))
-
-
-@wrong_slope(
-    means="The factor z of the second half of the slope is missing.",
-    nudge="By the product rule ½ z stays in front when the tanh is differentiated.",
-)
-def no_z_in_the_second_half(z):
-    t = gate(z)
-    return 0.5 * (1 + t) + 0.5 * (1 - t**2) * ROOT * (1 + 3 * 0.044715 * z**2)
-
-
-@wrong_slope(
-    means="The factor ½ is missing in the second half of the slope.",
-    nudge="GELU is ½ z (1 + tanh(…)): on which halves of the product rule is the ½?",
-)
-def half_missing_in_the_second_half(z):
-    return slope(z) + (slope(z) - 0.5 * (1 + gate(z)))
-
-
-@wrong_slope(
-    means="The factor ½ is missing in the first half of the slope.",
-    nudge="GELU is ½ z (1 + tanh(…)): on which halves of the product rule is the ½?",
-)
-def half_missing_in_the_first_half(z):
-    return slope(z) + 0.5 * (1 + gate(z))
-
-
-@wrong_slope(
-    means="The factor ½ of GELU is missing in the whole slope.",
-    nudge="For large z GELU is z itself. What is the slope there?",
-)
-def no_half(z):
-    return 2 * slope(z)
-
-
-@wrong_slope(
-    means="The 1 before the tanh is missing in the first half of the slope.",
-    nudge="For large z GELU is z itself. What is the slope there?",
-)
-def no_one(z):
-    return slope(z) - 0.5
-
-
-@wrong_slope(
-    means="The second half of the slope is subtracted; it is added.",
-    nudge="Which sign is between the two terms of the product rule?",
-)
-def halves_subtracted(z):
-    return 1 + gate(z) - slope(z)
-
-
-@wrong_slope(
-    means="This is the slope of GELU with the error function; the tanh form has another, a little different one.",
-    nudge="Which form of GELU did the way forward use?",
-)
-def slope_of_the_exact_gelu(z):
-    erf = np.vectorize(math.erf, otypes=[float])
-    return 0.5 * (1 + erf(z / math.sqrt(2))) + z * np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
-
-
-@wrong_slope(
-    means="This is the slope of z · sigmoid(1.702 z), a rougher approximation of GELU.",
-    nudge="Which form of GELU did the way forward use?",
-)
-def slope_of_the_sigmoid_gelu(z):
-    with np.errstate(over="ignore"):
-        s = 1 / (1 + np.exp(-1.702 * z))
-    return s + 1.702 * z * s * (1 - s)
-
-
-@feed_forward_backward.misconception(
-    means="You took the slope of GELU at the upstream gradient; it is taken at z, where the way forward was.",
-    nudge="At which place is a derivative taken: at what went in, or at what comes back?",
-)
-def slope_at_the_gradient(upstream, x, w_1, b_1, w_2, b_2):
-    d = upstream @ w_2.T
-    z = x @ w_1 + b_1
-    d_z = slope(d)
-    return (
-        d_z @ w_1.T,
-        flat(x).T @ flat(d_z),
-        over_words(d_z),
-        flat(gelu(z)).T @ flat(upstream),
-        over_words(upstream),
+    root = slip.choose(ROOT, inner_derivative_forgotten=1.0, no_root_in_the_inner_derivative=1.0)
+    inner = slip.choose(
+        1 + 3 * constant * power,
+        inner_derivative_forgotten=1.0,
+        three_forgotten=1 + constant * power,
+        cube_has_no_derivative=1.0,
     )
+    of_tanh = slip.choose(
+        1 - t**2,
+        tanh_not_squared=1 - t,
+        plus_for_minus_in_tanh=1 + t**2,
+        as_for_a_sigmoid=t * (1 - t),
+    )
+    first_half = 0.5 * slip.choose(1 + t, no_one=t)
+    second_half = 0.5 * slip.choose(place, no_z_in_the_second_half=1.0) * of_tanh * root * inner
+    both_halves = first_half + second_half
+    derivative = slip.choose(
+        both_halves,
+        no_slope=1.0,
+        gelu_for_its_slope=bent,
+        only_the_first_half=first_half,
+        only_the_second_half=second_half,
+        half_missing_in_the_second_half=first_half + 2 * second_half,
+        half_missing_in_the_first_half=both_halves + first_half,
+        no_half=2 * both_halves,
+        halves_subtracted=first_half - second_half,
+    )
+    if slip.slope_of_relu or slip.relu_and_its_slope:
+        derivative = (z > 0).astype(float)
+    if slip.slope_of_the_exact_gelu:
+        erf = np.vectorize(math.erf, otypes=[float])
+        area, height = 0.5 * (1 + erf(z / math.sqrt(2))), np.exp(-(z**2) / 2)
+        derivative = area + z * height / math.sqrt(2 * math.pi)
+    if slip.slope_of_the_sigmoid_gelu:
+        sigmoid = 1 / (1 + np.exp(-1.702 * z))
+        derivative = sigmoid + 1.702 * z * sigmoid * (1 - sigmoid)
 
-
-@feed_forward_backward.misconception(
-    means="You took the slope of GELU at GELU(z); it is taken at z.",
-    nudge="What is the argument of GELU in the forward pass?",
-)
-def slope_at_the_result(upstream, x, w_1, b_1, w_2, b_2):
-    return feed_back(upstream, x, w_1, b_1, w_2, b_2, slope=lambda z: slope(gelu(z)))
-
-
-@feed_forward_backward.misconception(
-    means="You used the slope of GELU for w_1 and b_1, but not for x.",
-    nudge="Which gradient goes on through the first product: that for z, or that for what became of z?",
-)
-def no_slope_for_x(upstream, x, w_1, b_1, w_2, b_2):
-    return (upstream @ w_2.T @ w_1.T, *feed_back(upstream, x, w_1, b_1, w_2, b_2)[1:])
-
-
-@feed_forward_backward.misconception(
-    means="You used the slope of GELU for x, but not for w_1 and b_1.",
-    nudge="w_1 and b_1 made z. Which gradient do theirs come from?",
-)
-def no_slope_for_the_first_table(upstream, x, w_1, b_1, w_2, b_2):
-    d_x, _, _, d_w_2, d_b_2 = feed_back(upstream, x, w_1, b_1, w_2, b_2)
-    d = upstream @ w_2.T
-    return d_x, flat(x).T @ flat(d), over_words(d), d_w_2, d_b_2
-
-
-@feed_forward_backward.misconception(
-    means="The gradient for w_1 lacks the slope of GELU.",
-    nudge="w_1 made z. Which gradient does its own come from: that for z, or that for what became of z?",
-)
-def no_slope_for_w_1(upstream, x, w_1, b_1, w_2, b_2):
-    d_x, _, *others = feed_back(upstream, x, w_1, b_1, w_2, b_2)
-    return d_x, flat(x).T @ flat(upstream @ w_2.T), *others
-
-
-@feed_forward_backward.misconception(
-    means="The gradient for b_1 lacks the slope of GELU.",
-    nudge="b_1 is added before GELU. Which gradient is added up for it?",
-)
-def no_slope_for_the_first_bias(upstream, x, w_1, b_1, w_2, b_2):
-    d_x, d_w_1, _, d_w_2, d_b_2 = feed_back(upstream, x, w_1, b_1, w_2, b_2)
-    return d_x, d_w_1, over_words(upstream @ w_2.T), d_w_2, d_b_2
-
-
-# Products and biases.
-
-
-@feed_forward_backward.misconception(
-    means="For w_2 you used z; the second product was made with GELU(z).",
-    nudge="Each factor's gradient is made with the other factor. What was multiplied by w_2?",
-)
-def z_for_the_second_table(upstream, x, w_1, b_1, w_2, b_2):
-    return feed_back(upstream, x, w_1, b_1, w_2, b_2, bent=lambda z: z)
-
-
-@feed_forward_backward.misconception(
-    means="For w_2 you used the slope of GELU; the second product was made with GELU(z) itself.",
-    nudge="Each factor's gradient is made with the other factor. What was multiplied by w_2?",
-)
-def slope_for_the_second_table(upstream, x, w_1, b_1, w_2, b_2):
-    return feed_back(upstream, x, w_1, b_1, w_2, b_2, bent=slope)
-
-
-@feed_forward_backward.misconception(
-    means="For w_2 you used the tanh; the second product was made with all of GELU(z), ½ z (1 + tanh).",
-    nudge="Each factor's gradient is made with the other factor. What was multiplied by w_2?",
-)
-def tanh_for_the_second_table(upstream, x, w_1, b_1, w_2, b_2):
-    return feed_back(upstream, x, w_1, b_1, w_2, b_2, bent=gate)
-
-
-@feed_forward_backward.misconception(
-    means="You summed the gradients of the biases over the numbers of each token; sum over the tokens.",
-    nudge="Which shape does a bias have, and which axis must stay?",
-)
-def biases_over_the_numbers(upstream, x, w_1, b_1, w_2, b_2):
-    d_x, d_w_1, _, d_w_2, _ = feed_back(upstream, x, w_1, b_1, w_2, b_2)
-    return d_x, d_w_1, (upstream @ w_2.T * slope(x @ w_1 + b_1)).sum(axis=-1), d_w_2, upstream.sum(axis=-1)
-
-
-@feed_forward_backward.misconception(
-    means="b_1 is missing in z.", nudge="At which z was the way forward bent? Is everything in it?"
-)
-def first_bias_not_in_z(upstream, x, w_1, b_1, w_2, b_2):
-    return feed_back(upstream, x, w_1, 0 * b_1, w_2, b_2)
-
-
-@feed_forward_backward.misconception(
-    means="You added the upstream gradient to that of x. That is the residual connection; it belongs to the block.",
-    nudge="Does the forward pass of this function contain a residual connection?",
-)
-def residual_added(upstream, x, w_1, b_1, w_2, b_2):
-    d_x, *others = feed_back(upstream, x, w_1, b_1, w_2, b_2)
-    return d_x + upstream, *others
-
-
-@feed_forward_backward.misconception(
-    means="You took means over the tokens. Every token uses the same matrices, so their gradients are summed.",
-    nudge="A number that is used in many places gets a gradient from each. How are they put together?",
-)
-def means_over_the_words(upstream, x, w_1, b_1, w_2, b_2):
-    d_x, *others = feed_back(upstream, x, w_1, b_1, w_2, b_2)
-    return d_x, *(g / len(flat(x)) for g in others)
-
-
-@feed_forward_backward.misconception(
-    means="You took means over the words for the biases; their gradients are added.",
-    nudge="A number that is used in many places gets a gradient from each. How are they put together?",
-)
-def means_for_the_biases(upstream, x, w_1, b_1, w_2, b_2):
-    d_x, d_w_1, d_b_1, d_w_2, d_b_2 = feed_back(upstream, x, w_1, b_1, w_2, b_2)
+    # The products and the biases.
+    d_z = d_bent * derivative
+    if slip.slope_at_the_gradient:
+        d_z = derivative
+    d_x = slip.choose(d_z, no_slope_for_x=d_bent) @ slip.choose(w_1.T, tables_not_turned=w_1)
+    if slip.residual_added:
+        d_x = d_x + upstream
+    into_w_2 = slip.choose(
+        bent,
+        z_for_the_second_table=z,
+        slope_for_the_second_table=derivative,
+        tanh_for_the_second_table=t,
+        relu_and_its_slope=np.maximum(z, 0),
+    )
+    if slip.only_the_last and x.ndim > 1:
+        upstream, x, d_z, into_w_2 = upstream[-1], x[-1], d_z[-1], into_w_2[-1]
+    for_w_1 = slip.choose(d_z, no_slope_for_w_1=d_bent, no_slope_for_the_first_table=d_bent)
+    for_b_1 = slip.choose(
+        d_z,
+        no_slope_for_the_first_bias=d_bent,
+        no_slope_for_the_first_table=d_bent,
+    )
+    d_w_1, d_w_2 = flat(x).T @ flat(for_w_1), flat(into_w_2).T @ flat(upstream)
+    if slip.tables_not_added_up and x.ndim > 2:
+        d_w_1, d_w_2 = x.swapaxes(-1, -2) @ d_z, bent.swapaxes(-1, -2) @ upstream
+    axes = slip.choose(
+        all_but_last(x), biases_over_the_numbers=-1, biases_along_axis_0=0, biases_not_added_up=()
+    )
+    d_b_1, d_b_2 = for_b_1.sum(axis=axes), upstream.sum(axis=axes)
     words = len(flat(x))
-    return d_x, d_w_1, d_b_1 / words, d_w_2, d_b_2 / words
-
-
-@feed_forward_backward.misconception(
-    means="The gradients for the biases are added up along axis 0 only.",
-    nudge="How many axes can x have, and which of them must be gone?",
-)
-def biases_along_axis_0(upstream, x, w_1, b_1, w_2, b_2):
-    d_x, d_w_1, _, d_w_2, _ = feed_back(upstream, x, w_1, b_1, w_2, b_2)
-    d_z = upstream @ w_2.T * slope(x @ w_1 + b_1)
-    return d_x, d_w_1, d_z.sum(axis=0), d_w_2, upstream.sum(axis=0)
-
-
-@feed_forward_backward.misconception(
-    means="The gradients for the biases are not added up over the words.",
-    nudge="Which shape does a bias have, and which shape must its gradient have?",
-)
-def biases_not_added_up(upstream, x, w_1, b_1, w_2, b_2):
-    d_x, d_w_1, _, d_w_2, _ = feed_back(upstream, x, w_1, b_1, w_2, b_2)
-    return d_x, d_w_1, upstream @ w_2.T * slope(x @ w_1 + b_1), d_w_2, 1.0 * upstream
-
-
-@feed_forward_backward.misconception(
-    means="You did not sum the gradients of the weight matrices over the texts of the batch.",
-    nudge="Which shape does w_1 have, and which shape must its gradient have?",
-)
-def tables_not_added_up(upstream, x, w_1, b_1, w_2, b_2):
-    d_x, d_w_1, d_b_1, d_w_2, d_b_2 = feed_back(upstream, x, w_1, b_1, w_2, b_2)
-    if x.ndim > 2:
-        z = x @ w_1 + b_1
-        d_w_1 = x.swapaxes(-1, -2) @ (upstream @ w_2.T * slope(z))
-        d_w_2 = gelu(z).swapaxes(-1, -2) @ upstream
-    return d_x, d_w_1, d_b_1, d_w_2, d_b_2
-
-
-@feed_forward_backward.misconception(
-    means="Only the last text of the batch (or token of the text) counts for the matrices and biases: in a loop "
-    "their gradients were replaced, not added to.",
-    nudge="In your loop, is it `=` or `+=`?",
-)
-def only_the_last(upstream, x, w_1, b_1, w_2, b_2):
-    d_x, *others = feed_back(upstream, x, w_1, b_1, w_2, b_2)
-    if x.ndim > 1:
-        others = feed_back(upstream[-1], x[-1], w_1, b_1, w_2, b_2)[1:]
-    return d_x, *others
-
-
-@feed_forward_backward.misconception(
-    means="You exchanged the two weight matrices in the results, and their biases with them.",
-    nudge="In which order does the docstring list what is returned?",
-)
-def layers_exchanged(upstream, x, w_1, b_1, w_2, b_2):
-    d_x, d_w_1, d_b_1, d_w_2, d_b_2 = feed_back(upstream, x, w_1, b_1, w_2, b_2)
-    return d_x, d_w_2, d_b_2, d_w_1, d_b_1
-
-
-@feed_forward_backward.misconception(
-    means="You return both weight matrices first and both biases last; each bias follows its matrix.",
-    nudge="In which order does the docstring list what is returned?",
-)
-def biases_last(upstream, x, w_1, b_1, w_2, b_2):
-    d_x, d_w_1, d_b_1, d_w_2, d_b_2 = feed_back(upstream, x, w_1, b_1, w_2, b_2)
-    return d_x, d_w_1, d_w_2, d_b_1, d_b_2
-
-
-@feed_forward_backward.misconception(
-    means="You multiplied by the weight matrices as they are; the backward pass needs them transposed.",
-    nudge="C = A B: for A it is G Bᵀ. What does the T mean?",
-)
-def tables_not_turned(upstream, x, w_1, b_1, w_2, b_2):
-    z = x @ w_1 + b_1
-    d_z = upstream @ w_2 * slope(z)
-    return (
-        d_z @ w_1,
-        flat(x).T @ flat(d_z),
-        over_words(d_z),
-        flat(gelu(z)).T @ flat(upstream),
-        over_words(upstream),
-    )
-
-
-@feed_forward_backward.combined_misconception(no_slope, z_for_the_second_table)
-def as_if_nothing_were_bent(upstream, x, w_1, b_1, w_2, b_2):
-    return feed_back(upstream, x, w_1, b_1, w_2, b_2, slope=lambda z: 1.0, bent=lambda z: z)
-
-
-@feed_forward_backward.combined_misconception(no_slope, first_bias_not_in_z)
-def no_slope_no_bias(upstream, x, w_1, b_1, w_2, b_2):
-    return feed_back(upstream, x, w_1, 0 * b_1, w_2, b_2, slope=lambda z: 1.0)
-
-
-@feed_forward_backward.combined_misconception(only_the_first_half, biases_along_axis_0)
-def first_half_along_axis_0(upstream, x, w_1, b_1, w_2, b_2):
-    z = x @ w_1 + b_1
-    d_z = upstream @ w_2.T * 0.5 * (1 + gate(z))
-    return (
-        d_z @ w_1.T,
-        flat(x).T @ flat(d_z),
-        d_z.sum(axis=0),
-        flat(gelu(z)).T @ flat(upstream),
-        upstream.sum(axis=0),
+    if slip.means_over_the_words:
+        d_w_1, d_w_2 = d_w_1 / words, d_w_2 / words
+    if slip.means_over_the_words or slip.means_for_the_biases:
+        d_b_1, d_b_2 = d_b_1 / words, d_b_2 / words
+    return slip.choose(
+        (d_x, d_w_1, d_b_1, d_w_2, d_b_2),
+        layers_exchanged=(d_x, d_w_2, d_b_2, d_w_1, d_b_1),
+        biases_last=(d_x, d_w_1, d_w_2, d_b_1, d_b_2),
     )
 
 
