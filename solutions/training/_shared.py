@@ -1,4 +1,4 @@
-"""Helpers for several exercises of `training`: right steps, to make wrong answers from."""
+"""Helpers for several exercises of `training`: steps of a right answer."""
 
 import math
 
@@ -29,13 +29,6 @@ def mean(x, axis=-1):
     return x.mean(axis=axis, keepdims=True)
 
 
-def parts(x, epsilon):
-    """The distances from the mean, the normalised numbers, and the root of (variance + epsilon)."""
-    centred = x - mean(x)
-    root = np.sqrt(mean(centred**2) + epsilon)
-    return centred, centred / root, root
-
-
 def gate(z):
     """The tanh of GELU."""
     return np.tanh(ROOT * (z + 0.044715 * z**3))
@@ -49,16 +42,3 @@ def slope(z):
     """The derivative of GELU in its tanh form."""
     t = gate(z)
     return 0.5 * (1 + t) + 0.5 * z * (1 - t**2) * ROOT * (1 + 3 * 0.044715 * z**2)
-
-
-def feed_back(upstream, x, w_1, b_1, w_2, b_2, slope=slope, bent=gelu):
-    """The five gradients of the feed-forward network, with another slope or another bend if one is given."""
-    z = x @ w_1 + b_1
-    d_z = upstream @ w_2.T * slope(z)
-    return (
-        d_z @ w_1.T,
-        flat(x).T @ flat(d_z),
-        over_words(d_z),
-        flat(bent(z)).T @ flat(upstream),
-        over_words(upstream),
-    )
