@@ -6,7 +6,7 @@ import numpy as np
 
 from autograder.authoring import Exercise, inputs, sizes
 
-from ._shared import feed, gelu, gelu_exact, relu
+from ._shared import gelu, gelu_exact
 
 feed_forward = Exercise("feed_forward", points=2)
 
@@ -69,317 +69,131 @@ def larger(rng):
     return given(rng, shape, hidden, 3.0)
 
 
-# The bend.
-
-
-@feed_forward.misconception(
-    means="There is nothing between the two products: two linear steps in a row are only one.",
-    nudge="Where does GELU come in?",
-)
-def no_bend(x, w_1, b_1, w_2, b_2):
-    return feed(x, w_1, b_1, w_2, b_2, lambda z: z)
-
-
-@feed_forward.misconception(
-    means="You used ReLU, which cuts negative numbers off sharply; here the smooth GELU is asked for.",
-    nudge="The formula of GELU stands above the exercise.",
-)
-def relu_for_gelu(x, w_1, b_1, w_2, b_2):
-    return feed(x, w_1, b_1, w_2, b_2, relu)
-
-
-@feed_forward.misconception(
-    means="You used GELU with the error function erf; this model was trained with the tanh form, "
-    "which differs a little.",
-    nudge="In the formula above the exercise, which function is taken of z + 0.044715 z³?",
-)
-def exact_gelu(x, w_1, b_1, w_2, b_2):
-    return feed(x, w_1, b_1, w_2, b_2, gelu_exact)
-
-
-@feed_forward.misconception(
-    means="You used z · sigmoid(1.702 z), a rougher approximation of GELU.",
-    nudge="Two approximations of GELU are in use. Which one stands above the exercise?",
-)
-def sigmoid_gelu(x, w_1, b_1, w_2, b_2):
-    return feed(x, w_1, b_1, w_2, b_2, lambda z: z / (1 + np.exp(-1.702 * z)))
-
-
-@feed_forward.misconception(
-    means="You used z · sigmoid(z), which is called SiLU or Swish, in place of GELU.",
-    nudge="The formula of GELU stands above the exercise.",
-)
-def silu(x, w_1, b_1, w_2, b_2):
-    return feed(x, w_1, b_1, w_2, b_2, lambda z: z / (1 + np.exp(-z)))
-
-
-@feed_forward.misconception(
-    means="You used tanh alone; in GELU it is only a part.",
-    nudge="What is 1 + tanh(…) multiplied by?",
-)
-def tanh_alone(x, w_1, b_1, w_2, b_2):
-    return feed(x, w_1, b_1, w_2, b_2, np.tanh)
-
-
-@feed_forward.misconception(
-    means="The factor ½ of GELU is missing, so a large number comes out doubled.",
-    nudge="For a large z, tanh(…) is nearly 1. What should GELU of it be?",
-)
-def no_half(x, w_1, b_1, w_2, b_2):
-    return feed(x, w_1, b_1, w_2, b_2, lambda z: 2 * gelu(z))
-
-
-@feed_forward.misconception(
-    means="The factor z of GELU is missing: ½ (1 + tanh(…)) alone lies between 0 and 1.",
-    nudge="For a large z, what should GELU of it be?",
-)
-def no_factor_z(x, w_1, b_1, w_2, b_2):
-    def gate(z):
-        return 0.5 * (1 + np.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z**3)))
-
-    return feed(x, w_1, b_1, w_2, b_2, gate)
-
-
-@feed_forward.misconception(
-    means="The 1 before the tanh is missing.",
-    nudge="What should GELU of a large negative number be?",
-)
-def no_one(x, w_1, b_1, w_2, b_2):
-    def bent(z):
-        return 0.5 * z * np.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z**3))
-
-    return feed(x, w_1, b_1, w_2, b_2, bent)
-
-
-@feed_forward.misconception(
-    means="Inside the tanh there is a square where the formula has a cube.",
-    nudge="Compare the power of z beside 0.044715.",
-)
-def square_for_cube(x, w_1, b_1, w_2, b_2):
-    def bent(z):
-        return 0.5 * z * (1 + np.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z**2)))
-
-    return feed(x, w_1, b_1, w_2, b_2, bent)
-
-
-@feed_forward.misconception(
-    means="Inside the tanh the factor is 2/π instead of its root.",
-    nudge="How far does the root in the formula reach?",
-)
-def no_root_of_two_over_pi(x, w_1, b_1, w_2, b_2):
-    def bent(z):
-        return 0.5 * z * (1 + np.tanh(2 / math.pi * (z + 0.044715 * z**3)))
-
-    return feed(x, w_1, b_1, w_2, b_2, bent)
-
-
-@feed_forward.misconception(
-    means="Inside the tanh the root of 2/π reaches z only, and not its cube.",
-    nudge="Where do the brackets stand around z + 0.044715 z³?",
-)
-def brackets_lost(x, w_1, b_1, w_2, b_2):
-    def bent(z):
-        return 0.5 * z * (1 + np.tanh(math.sqrt(2 / math.pi) * z + 0.044715 * z**3))
-
-    return feed(x, w_1, b_1, w_2, b_2, bent)
-
-
-@feed_forward.misconception(
-    means="The number in GELU has a slip: it is 0.044715.",
-    nudge="Count the zeros.",
-)
-def another_constant(x, w_1, b_1, w_2, b_2):
-    def bent(z):
-        return 0.5 * z * (1 + np.tanh(math.sqrt(2 / math.pi) * (z + 0.44715 * z**3)))
-
-    return feed(x, w_1, b_1, w_2, b_2, bent)
-
-
-@feed_forward.misconception(
-    means="GELU comes at the end, too; the last step is a plain product and a bias.",
-    nudge="May the result be negative? GELU hardly lets it.",
-)
-def bent_twice(x, w_1, b_1, w_2, b_2):
-    return gelu(feed(x, w_1, b_1, w_2, b_2))
-
-
-@feed_forward.misconception(
-    means="GELU comes after the second product instead of between the two.",
-    nudge="Which numbers are bent: the d of the result, or the h of the hidden layer?",
-)
-def bent_at_the_end(x, w_1, b_1, w_2, b_2):
-    return gelu(feed(x, w_1, b_1, w_2, b_2, lambda z: z))
-
-
-@feed_forward.misconception(
-    means="GELU is used on x, before the first product.",
-    nudge="Which numbers are bent: the d of x, or the h of the hidden layer?",
-)
-def bent_at_the_start(x, w_1, b_1, w_2, b_2):
-    return feed(gelu(x), w_1, b_1, w_2, b_2, lambda z: z)
-
-
-# Biases, order, residual.
-
-
-@feed_forward.misconception(
-    means="Neither of the biases comes in.", nudge="What is added after each of the two products?"
-)
-def no_biases(x, w_1, b_1, w_2, b_2):
-    return gelu(x @ w_1) @ w_2
-
-
-@feed_forward.misconception(
-    means="The first bias, b_1, is missing.", nudge="What is added after the first product, before GELU?"
-)
-def no_first_bias(x, w_1, b_1, w_2, b_2):
-    return gelu(x @ w_1) @ w_2 + b_2
-
-
-@feed_forward.misconception(
-    means="The second bias, b_2, is missing.", nudge="What is added after the second product?"
-)
-def no_second_bias(x, w_1, b_1, w_2, b_2):
-    return gelu(x @ w_1 + b_1) @ w_2
-
-
-@feed_forward.misconception(
-    means="The first bias is added after GELU instead of before it.",
-    nudge="In the formula, does b_1 stand inside GELU's brackets?",
-)
-def first_bias_late(x, w_1, b_1, w_2, b_2):
-    return (gelu(x @ w_1) + b_1) @ w_2 + b_2
-
-
-@feed_forward.misconception(
-    means="You added x to the result. That is the residual connection; it comes in the block, not here.",
-    nudge="What does the formula of this exercise end with?",
-)
-def residual_added(x, w_1, b_1, w_2, b_2):
-    return x + feed(x, w_1, b_1, w_2, b_2)
-
-
-@feed_forward.misconception(
-    means="The tables have changed places: w_2 came first.",
-    nudge="Which table has d rows, so that x can be multiplied by it?",
-)
-def tables_exchanged(x, w_1, b_1, w_2, b_2):
-    return feed(x, w_2, b_1, w_1, b_2)
-
-
-@feed_forward.misconception(
-    means="You transposed the tables. They have a row for each number that comes in, so that nothing is turned.",
-    nudge="(…, d) times (d, h): does anything have to be turned?",
-)
-def tables_turned(x, w_1, b_1, w_2, b_2):
-    return feed(x, w_1.T, b_1, w_2.T, b_2)
-
-
-@feed_forward.misconception(
-    means="You returned the h numbers of the hidden layer; the product with the second matrix is missing.",
-    nudge="The result has the shape of x. Which product leads back to it?",
-)
-def never_back(x, w_1, b_1, w_2, b_2):
-    return gelu(x @ w_1 + b_1)
-
-
-def with_factor(factor):
-    return lambda z: 0.5 * z * (1 + np.tanh(factor * (z + 0.044715 * z**3)))
-
-
-@feed_forward.misconception(
-    means="Inside the tanh the root reaches the 2 only: √2 / π in place of √(2 / π).",
-    nudge="How far does the root in the formula reach?",
-)
-def root_of_the_2_only(x, w_1, b_1, w_2, b_2):
-    return feed(x, w_1, b_1, w_2, b_2, with_factor(math.sqrt(2) / math.pi))
-
-
-@feed_forward.misconception(
-    means="Inside the tanh the root reaches π only: 2 / √π in place of √(2 / π).",
-    nudge="How far does the root in the formula reach?",
-)
-def root_of_pi_only(x, w_1, b_1, w_2, b_2):
-    return feed(x, w_1, b_1, w_2, b_2, with_factor(2 / math.sqrt(math.pi)))
-
-
-@feed_forward.misconception(
-    means="Inside the tanh the fraction below the root is upside down: √(π / 2) in place of √(2 / π).",
-    nudge="Which of the two numbers stands above the fraction line?",
-)
-def fraction_upside_down(x, w_1, b_1, w_2, b_2):
-    return feed(x, w_1, b_1, w_2, b_2, with_factor(math.sqrt(math.pi / 2)))
-
-
-@feed_forward.misconception(
-    means="Inside the tanh the factor √(2 / π) is missing.",
-    nudge="What is z + 0.044715 z³ multiplied by?",
-)
-def no_factor_in_the_tanh(x, w_1, b_1, w_2, b_2):
-    return feed(x, w_1, b_1, w_2, b_2, with_factor(1.0))
-
-
-@feed_forward.misconception(
-    means="The part with the cube is missing inside the tanh: there is only √(2 / π) z.",
-    nudge="What is added to z before it is multiplied by √(2 / π)?",
-)
-def no_cube(x, w_1, b_1, w_2, b_2):
-    return feed(x, w_1, b_1, w_2, b_2, lambda z: 0.5 * z * (1 + np.tanh(math.sqrt(2 / math.pi) * z)))
-
-
-@feed_forward.combined_misconception(first_bias_late, no_second_bias)
-def first_late_and_no_second(x, w_1, b_1, w_2, b_2):
-    return (gelu(x @ w_1) + b_1) @ w_2
-
-
-@feed_forward.combined_misconception(relu_for_gelu, no_biases)
-def relu_without_biases(x, w_1, b_1, w_2, b_2):
-    return relu(x @ w_1) @ w_2
-
-
-@feed_forward.combined_misconception(relu_for_gelu, no_second_bias)
-def relu_without_second_bias(x, w_1, b_1, w_2, b_2):
-    return relu(x @ w_1 + b_1) @ w_2
-
-
-@feed_forward.combined_misconception(relu_for_gelu, no_first_bias)
-def relu_without_first_bias(x, w_1, b_1, w_2, b_2):
-    return relu(x @ w_1) @ w_2 + b_2
-
-
-@feed_forward.combined_misconception(relu_for_gelu, residual_added)
-def relu_and_residual(x, w_1, b_1, w_2, b_2):
-    return x + feed(x, w_1, b_1, w_2, b_2, relu)
-
-
-@feed_forward.combined_misconception(exact_gelu, no_second_bias)
-def exact_without_second_bias(x, w_1, b_1, w_2, b_2):
-    return feed(x, w_1, b_1, w_2, 0 * b_2, gelu_exact)
-
-
-@feed_forward.combined_misconception(no_bend, no_biases)
-def neither_bend_nor_biases(x, w_1, b_1, w_2, b_2):
-    return x @ w_1 @ w_2
-
-
-@feed_forward.common_mistake
-def lower_precision(x, w_1, b_1, w_2, b_2):
-    return feed(x, w_1, b_1, w_2, b_2).astype(np.float32)
-
-
-@feed_forward.common_mistake
-def returns_a_list(x, w_1, b_1, w_2, b_2):
-    return feed(x, w_1, b_1, w_2, b_2).tolist()
-
-
-@feed_forward.misconception(
-    means="Inside the tanh you have √(2π). Expected is the root of 2 / π.",
-    nudge="Is it 2 times π or 2 divided by π?",
-)
-def root_of_two_pi(x, w_1, b_1, w_2, b_2):
-    return feed(
-        x, w_1, b_1, w_2, b_2, lambda z: 0.5 * z * (1 + np.tanh((2 * np.pi) ** 0.5 * (z + 0.044715 * z**3)))
+@feed_forward.slips("""
+    no_bend: There is nothing between the two products: two linear steps in a row are only one.
+        Hint: Where does GELU come in?
+    relu_for_gelu: You used ReLU, which cuts negative numbers off sharply; here the smooth GELU is asked
+        for.
+        Hint: The formula of GELU stands above the exercise.
+    exact_gelu: You used GELU with the error function erf; this model was trained with the tanh form,
+        which differs a little.
+        Hint: In the formula above the exercise, which function is taken of z + 0.044715 z³?
+    sigmoid_gelu: You used z · sigmoid(1.702 z), a rougher approximation of GELU.
+        Hint: Two approximations of GELU are in use. Which one stands above the exercise?
+    silu: You used z · sigmoid(z), which is called SiLU or Swish, in place of GELU.
+        Hint: The formula of GELU stands above the exercise.
+    tanh_alone: You used tanh alone; in GELU it is only a part. Hint: What is 1 + tanh(…) multiplied by?
+    no_half: The factor ½ of GELU is missing, so a large number comes out doubled.
+        Hint: For a large z, tanh(…) is nearly 1. What should GELU of it be?
+    no_factor_z: The factor z of GELU is missing: ½ (1 + tanh(…)) alone lies between 0 and 1.
+        Hint: For a large z, what should GELU of it be?
+    no_one: The 1 before the tanh is missing. Hint: What should GELU of a large negative number be?
+    square_for_cube: Inside the tanh there is a square where the formula has a cube.
+        Hint: Compare the power of z beside 0.044715.
+    no_root_of_two_over_pi: Inside the tanh the factor is 2/π instead of its root.
+        Hint: How far does the root in the formula reach?
+    brackets_lost: Inside the tanh the root of 2/π reaches z only, and not its cube.
+        Hint: Where do the brackets stand around z + 0.044715 z³?
+    another_constant: The number in GELU has a slip: it is 0.044715. Hint: Count the zeros.
+    bent_twice: GELU comes at the end, too; the last step is a plain product and a bias.
+        Hint: May the result be negative? GELU hardly lets it.
+    bent_at_the_end: GELU comes after the second product instead of between the two.
+        Hint: Which numbers are bent: the d of the result, or the h of the hidden layer?
+    bent_at_the_start: GELU is used on x, before the first product.
+        Hint: Which numbers are bent: the d of x, or the h of the hidden layer?
+    no_biases: Neither of the biases comes in. Hint: What is added after each of the two products?
+    no_first_bias: The first bias, b_1, is missing.
+        Hint: What is added after the first product, before GELU?
+    no_second_bias: The second bias, b_2, is missing. Hint: What is added after the second product?
+    first_bias_late: The first bias is added after GELU instead of before it.
+        Hint: In the formula, does b_1 stand inside GELU's brackets?
+    residual_added: You added x to the result. That is the residual connection; it comes in the block,
+        not here.
+        Hint: What does the formula of this exercise end with?
+    tables_exchanged: The tables have changed places: w_2 came first.
+        Hint: Which table has d rows, so that x can be multiplied by it?
+    tables_turned: You transposed the tables. They have a row for each number that comes in, so that
+        nothing is turned.
+        Hint: (…, d) times (d, h): does anything have to be turned?
+    never_back: You returned the h numbers of the hidden layer; the product with the second matrix is
+        missing.
+        Hint: The result has the shape of x. Which product leads back to it?
+    root_of_the_2_only: Inside the tanh the root reaches the 2 only: √2 / π in place of √(2 / π).
+        Hint: How far does the root in the formula reach?
+    root_of_pi_only: Inside the tanh the root reaches π only: 2 / √π in place of √(2 / π).
+        Hint: How far does the root in the formula reach?
+    fraction_upside_down: Inside the tanh the fraction below the root is upside down: √(π / 2) in place
+        of √(2 / π).
+        Hint: Which of the two numbers stands above the fraction line?
+    no_factor_in_the_tanh: Inside the tanh the factor √(2 / π) is missing.
+        Hint: What is z + 0.044715 z³ multiplied by?
+    no_cube: The part with the cube is missing inside the tanh: there is only √(2 / π) z.
+        Hint: What is added to z before it is multiplied by √(2 / π)?
+    first_bias_late + no_second_bias
+    relu_for_gelu + no_biases
+    relu_for_gelu + no_second_bias
+    relu_for_gelu + no_first_bias
+    relu_for_gelu + residual_added
+    exact_gelu + no_second_bias
+    no_bend + no_biases
+    lower_precision
+    returns_a_list
+    root_of_two_pi: Inside the tanh you have √(2π). Expected is the root of 2 / π.
+        Hint: Is it 2 times π or 2 divided by π?
+""")
+def feed_forward_with_slips(slip, x, w_1, b_1, w_2, b_2):
+    if slip.tables_exchanged:
+        w_1, w_2 = w_2, w_1
+    if slip.tables_turned:
+        w_1, w_2 = w_1.T, w_2.T
+    if slip.no_first_bias or slip.no_biases:
+        b_1 = 0
+    if slip.no_second_bias or slip.no_biases:
+        b_2 = 0
+    z = slip.choose(x, bent_at_the_start=gelu(x)) @ w_1 + slip.choose(b_1, first_bias_late=0)
+    factor = slip.choose(
+        math.sqrt(2 / math.pi),
+        no_root_of_two_over_pi=2 / math.pi,
+        root_of_the_2_only=math.sqrt(2) / math.pi,
+        root_of_pi_only=2 / math.sqrt(math.pi),
+        fraction_upside_down=math.sqrt(math.pi / 2),
+        no_factor_in_the_tanh=1.0,
+        root_of_two_pi=math.sqrt(2 * math.pi),
     )
+    constant = slip.choose(0.044715, another_constant=0.44715, no_cube=0.0)
+    cube = slip.choose(z**3, square_for_cube=z**2)
+    t = np.tanh(factor * (z + constant * cube))
+    if slip.brackets_lost:
+        t = np.tanh(factor * z + constant * cube)
+    bent = slip.choose(
+        0.5 * z * (1 + t),
+        no_bend=z,
+        bent_at_the_start=z,
+        bent_at_the_end=z,
+        relu_for_gelu=np.maximum(z, 0),
+        tanh_alone=np.tanh(z),
+        no_half=z * (1 + t),
+        no_factor_z=0.5 * (1 + t),
+        no_one=0.5 * z * t,
+    )
+    if slip.exact_gelu:
+        bent = gelu_exact(z)
+    if slip.sigmoid_gelu:
+        bent = z / (1 + np.exp(-1.702 * z))
+    if slip.silu:
+        bent = z / (1 + np.exp(-z))
+    if slip.first_bias_late:
+        bent = bent + b_1
+    if slip.never_back:
+        return bent
+    result = bent @ w_2 + b_2
+    if slip.bent_twice or slip.bent_at_the_end:
+        result = gelu(result)
+    if slip.residual_added:
+        result = x + result
+    if slip.returns_a_list:
+        return result.tolist()
+    return slip.choose(result, lower_precision=result.astype(np.float32))
 
 
 # Other right answers, which must pass.
