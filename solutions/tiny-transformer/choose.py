@@ -133,333 +133,170 @@ def none_before(rng):
     return inputs(z, 1.0, 0.0)
 
 
-# Temperature.
-
-
-@choose.misconception(
-    means="Your token is always the one with the largest logit; only at temperature 0 is that asked for.",
-    nudge="Where does your code use `uniform`? One number that is added to all the logits alike moves none of them ahead.",
-)
-def always_the_largest(logits, temperature, uniform):
-    return int(np.argmax(logits))
-
-
-@choose.misconception(
-    means="Every temperature below 1 is treated as if it were 0.",
-    nudge="What does `int(0.5)` give? Which comparison asks for exactly 0?",
-)
-def cold_below_one(logits, temperature, uniform):
-    return int(np.argmax(logits)) if temperature < 1 else token_of(shares(logits, temperature), uniform)
-
-
-@choose.misconception(
-    means="The temperature makes no difference, except where it is 0.",
-    nudge="What are the logits divided by before the softmax?",
-)
-def temperature_ignored(logits, temperature, uniform):
-    return int(np.argmax(logits)) if temperature == 0 else token_of(shares(logits), uniform)
-
-
-@choose.misconception(
-    means="At temperature 0 you divide by a small number, such as 0.001. Two nearly equal logits then both have a chance.",
-    nudge="Which token is right at temperature 0 if the largest logit is larger by 0.0001 only?",
-)
-def small_number_for_0(logits, temperature, uniform):
-    return token_of(shares(logits, max(temperature, 1e-3)), uniform)
-
-
-@choose.misconception(
-    means="The temperature makes no difference, not even where it is 0.",
-    nudge="What are the logits divided by, and what if that is 0?",
-)
-def temperature_never_used(logits, temperature, uniform):
-    return token_of(shares(logits), uniform)
-
-
-@choose.misconception(
-    means="You multiplied the logits by the temperature, so that a high one makes the choice surer.",
-    nudge="Should a high temperature make the probabilities more alike or less?",
-)
-def multiplied_by_the_temperature(logits, temperature, uniform):
-    return int(np.argmax(logits)) if temperature == 0 else token_of(shares(logits, 1 / temperature), uniform)
-
-
-@choose.misconception(
-    means="You multiplied the logits by the temperature; at temperature 0 all probabilities are then equal.",
-    nudge="Should a high temperature make the probabilities more alike or less?",
-)
-def multiplied_even_by_zero(logits, temperature, uniform):
-    return token_of(shares(np.asarray(logits) * temperature), uniform)
-
-
-@choose.misconception(
-    means="You divided the probabilities by the temperature, after the softmax.",
-    nudge="To what do probabilities add up if each is divided by 2? The temperature belongs before the softmax.",
-)
-def temperature_after_the_softmax(logits, temperature, uniform):
-    if temperature == 0:
-        return int(np.argmax(logits))
-    return token_of(shares(logits) / temperature, uniform)
-
-
-@choose.misconception(
-    means="Temperature 0 is not treated apart: something is divided by 0.",
-    nudge="What should happen at temperature 0, before anything is divided?",
-)
-def divided_by_zero(logits, temperature, uniform):
-    with np.errstate(all="ignore"):
-        z = np.asarray(logits) / np.float64(temperature)
-        return token_of(shares(z), uniform)
-
-
-@choose.misconception(
-    means="At temperature 0 you took the smallest logit, or the last in an order.",
-    nudge="At temperature 0 the most likely token is chosen.",
-)
-def smallest_when_cold(logits, temperature, uniform):
-    return int(np.argmin(logits)) if temperature == 0 else token_of(shares(logits, temperature), uniform)
-
-
-@choose.misconception(
-    means="At temperature 0 you chose as at temperature 1.",
-    nudge="At temperature 0 the most likely token is chosen, whatever `uniform` is.",
-)
-def cold_as_if_one(logits, temperature, uniform):
-    return token_of(shares(logits, temperature or 1.0), uniform)
-
-
-# The softmax.
-
-
-@choose.misconception(
-    means="The exponentials overflow for large logits: subtract the largest one first.",
-    nudge="What is e to the power 1000 for NumPy, and what changes if all logits get smaller by the same amount?",
-)
-def no_maximum_subtracted(logits, temperature, uniform):
-    if temperature == 0:
-        return int(np.argmax(logits))
-    with np.errstate(all="ignore"):
-        e = np.exp(np.asarray(logits) / temperature)
-        return token_of(e / e.sum(), uniform)
-
-
-@choose.misconception(
-    means="You added up exponentials that were never divided by their sum.",
-    nudge="What should the last of the cumulative sums be?",
-)
-def never_divided_by_the_sum(logits, temperature, uniform):
-    if temperature == 0:
-        return int(np.argmax(logits))
-    z = np.asarray(logits) / temperature
-    return token_of(np.exp(z - z.max()), uniform)
-
-
-@choose.misconception(
-    means="You divided the logits by their sum; probabilities come from a softmax.",
-    nudge="What if a logit is negative?",
-)
-def no_exponentials(logits, temperature, uniform):
-    if temperature == 0:
-        return int(np.argmax(logits))
-    z = np.asarray(logits) / temperature
-    return token_of(z / z.sum(), uniform)
-
-
-# Choosing.
-
-
-@choose.misconception(
-    means="You took the first token whose own probability exceeds `uniform`; the cumulative sums are what counts.",
-    nudge="Where does the interval of the third token begin?",
-)
-def not_cumulated(logits, temperature, uniform):
-    if temperature == 0:
-        return int(np.argmax(logits))
-    return int(np.argmax(shares(logits, temperature) > uniform))
-
-
-@choose.misconception(
-    means="You rounded the probabilities before you summed them, so the intervals moved.",
-    nudge="How often is a token chosen whose probability is 0.004? Round numbers only when you print them.",
-)
-def rounded_probabilities(logits, temperature, uniform):
-    if temperature == 0:
-        return int(np.argmax(logits))
-    return token_of(np.round(shares(logits, temperature), 2), uniform)
-
-
-@choose.misconception(
-    means="You chose the token whose probability is nearest to `uniform`.",
-    nudge="A token with twice the probability should be chosen twice as often. How long is its interval?",
-)
-def nearest_probability(logits, temperature, uniform):
-    if temperature == 0:
-        return int(np.argmax(logits))
-    return int(np.argmin(np.abs(shares(logits, temperature) - uniform)))
-
-
-@choose.misconception(
-    means="You chose the token whose cumulative probability is nearest to `uniform`.",
-    nudge="Does an interval lie before or around the place where it ends?",
-)
-def nearest_end(logits, temperature, uniform):
-    if temperature == 0:
-        return int(np.argmax(logits))
-    return int(np.argmin(np.abs(np.cumsum(shares(logits, temperature)) - uniform)))
-
-
-@choose.misconception(
-    means="You took the token before the one whose interval holds `uniform`.",
-    nudge="Of the cumulative probabilities, is it the first above `uniform` that counts, or the last below it?",
-)
-def one_too_early(logits, temperature, uniform):
-    if temperature == 0:
-        return int(np.argmax(logits))
-    return max(token_of(shares(logits, temperature), uniform) - 1, 0)
-
-
-@choose.misconception(
-    means="You took the token after the one whose interval holds `uniform`.",
-    nudge="Of three tokens with probabilities 0.1, 0.6 and 0.3, which is chosen by 0.35?",
-)
-def one_too_late(logits, temperature, uniform):
-    if temperature == 0:
-        return int(np.argmax(logits))
-    return min(token_of(shares(logits, temperature), uniform) + 1, len(logits) - 1)
-
-
-@choose.misconception(
-    means="You put the tokens in order of their probability first, and counted intervals in that order; "
-    "here they stand in the order of the vocabulary.",
-    nudge="Is there a sort too many?",
-)
-def sorted_first(logits, temperature, uniform):
-    if temperature == 0:
-        return int(np.argmax(logits))
-    order = np.argsort(logits)[::-1]
-    return int(order[token_of(shares(logits, temperature)[order], uniform)])
-
-
-@choose.misconception(
-    means="You sorted the probabilities and returned a place in that order, which is no token's number.",
-    nudge="Is there a sort too many?",
-)
-def place_in_the_order(logits, temperature, uniform):
-    if temperature == 0:
-        return int(np.argmax(logits))
-    return token_of(np.sort(shares(logits, temperature))[::-1], uniform)
-
-
-@choose.misconception(
-    means="You measured the intervals from the far end: 1 − `uniform` decides.",
-    nudge="The first token's interval begins at 0.",
-)
-def from_the_far_end(logits, temperature, uniform):
-    if temperature == 0:
-        return int(np.argmax(logits))
-    return token_of(shares(logits, temperature), 1 - uniform)
-
-
-@choose.misconception(
-    means="You chose as if all tokens were equally likely.",
-    nudge="What have the logits to do with how long an interval is?",
-)
-def all_alike(logits, temperature, uniform):
-    if temperature == 0:
-        return int(np.argmax(logits))
-    return int(uniform * len(logits))
-
-
-@choose.misconception(
-    means="You returned the cumulative probability at which you stopped. Expected is the number of the token.",
-    nudge="Which function tells *where* something is, not what it is?",
-)
-def the_sum_for_the_token(logits, temperature, uniform):
-    p = shares(logits, temperature or 1.0)
-    if temperature == 0:
-        return float(p.max())
-    return float(np.cumsum(p)[token_of(p, uniform)])
-
-
-@choose.misconception(
-    means="You returned the logit of the chosen token. Expected is the number of the token.",
-    nudge="Which function tells *where* something is, not what it is?",
-)
-def the_logit_for_the_token(logits, temperature, uniform):
-    if temperature == 0:
-        return float(np.max(logits))
-    return float(logits[token_of(shares(logits, temperature), uniform)])
-
-
-@choose.misconception(
-    means="A token of probability 0 can be chosen: your stretches include their right end and not their left one, or a "
-    "small number was added to the probabilities.",
-    nudge="Which end of a stretch belongs to it? With `uniform` 0, may the first token be taken if its probability is "
-    "0? Compare `>` and `>=`, or the two sides of `np.searchsorted`.",
-)
-def right_end_included(logits, temperature, uniform):
-    if temperature == 0:
-        return int(np.argmax(logits))
-    ends = np.cumsum(shares(logits, temperature))
-    return int(min(np.searchsorted(ends, uniform, side="left"), len(ends) - 1))
-
-
-@choose.combined_misconception(multiplied_by_the_temperature, from_the_far_end)
-def multiplied_from_the_far_end(logits, temperature, uniform):
-    if temperature == 0:
-        return int(np.argmax(logits))
-    return token_of(shares(logits, 1 / temperature), 1 - uniform)
-
-
-@choose.combined_misconception(multiplied_by_the_temperature, sorted_first)
-def multiplied_and_sorted(logits, temperature, uniform):
-    if temperature == 0:
-        return int(np.argmax(logits))
-    order = np.argsort(logits)[::-1]
-    return int(order[token_of(shares(logits, 1 / temperature)[order], uniform)])
-
-
-@choose.combined_misconception(temperature_ignored, sorted_first)
-def temperature_ignored_and_sorted(logits, temperature, uniform):
-    if temperature == 0:
-        return int(np.argmax(logits))
-    order = np.argsort(logits)[::-1]
-    return int(order[token_of(shares(logits)[order], uniform)])
-
-
-@choose.misconception(
-    means="At temperature 0 you returned the largest logit itself. Expected is its position, the number of the token.",
-    nudge="Which function tells *where* the largest number stands?",
-)
-def largest_logit_when_cold(logits, temperature, uniform):
-    if temperature == 0:
-        return float(np.max(logits))
-    return token_of(shares(logits, temperature), uniform)
-
-
-@choose.misconception(
-    means="At temperature 0 you returned the largest logit itself, converted to a whole number. Expected is its "
-    "position, the number of the token.",
-    nudge="Which function returns the *position* of the largest number?",
-)
-def largest_logit_cut_off_when_cold(logits, temperature, uniform):
-    if temperature == 0:
-        return int(np.max(logits))
-    return token_of(shares(logits, temperature), uniform)
-
-
-@choose.combined_misconception(largest_logit_cut_off_when_cold, no_maximum_subtracted)
-def logit_when_cold_and_no_maximum(logits, temperature, uniform):
-    if temperature == 0:
-        return int(np.max(logits))
-    return no_maximum_subtracted(logits, temperature, uniform)
-
-
-@choose.combined_misconception(largest_logit_when_cold, no_maximum_subtracted)
-def float_logit_when_cold_and_no_maximum(logits, temperature, uniform):
-    if temperature == 0:
-        return float(np.max(logits))
-    return no_maximum_subtracted(logits, temperature, uniform)
+@choose.slips("""
+    always_the_largest: Your token is always the one with the largest logit; only at temperature 0 is
+        that asked for.
+        Hint: Where does your code use `uniform`? One number that is added to all the logits alike moves
+        none of them ahead.
+    cold_below_one: Every temperature below 1 is treated as if it were 0.
+        Hint: What does `int(0.5)` give? Which comparison asks for exactly 0?
+    temperature_ignored: The temperature makes no difference, except where it is 0.
+        Hint: What are the logits divided by before the softmax?
+    small_number_for_0: At temperature 0 you divide by a small number, such as 0.001. Two nearly equal
+        logits then both have a chance.
+        Hint: Which token is right at temperature 0 if the largest logit is larger by 0.0001 only?
+    temperature_never_used: The temperature makes no difference, not even where it is 0.
+        Hint: What are the logits divided by, and what if that is 0?
+    multiplied_by_the_temperature: You multiplied the logits by the temperature, so that a high one makes
+        the choice surer.
+        Hint: Should a high temperature make the probabilities more alike or less?
+    multiplied_even_by_zero: You multiplied the logits by the temperature; at temperature 0 all
+        probabilities are then equal.
+        Hint: Should a high temperature make the probabilities more alike or less?
+    temperature_after_the_softmax: You divided the probabilities by the temperature, after the softmax.
+        Hint: To what do probabilities add up if each is divided by 2? The temperature belongs before the
+        softmax.
+    divided_by_zero: Temperature 0 is not treated apart: something is divided by 0.
+        Hint: What should happen at temperature 0, before anything is divided?
+    smallest_when_cold: At temperature 0 you took the smallest logit, or the last in an order.
+        Hint: At temperature 0 the most likely token is chosen.
+    cold_as_if_one: At temperature 0 you chose as at temperature 1.
+        Hint: At temperature 0 the most likely token is chosen, whatever `uniform` is.
+    no_maximum_subtracted: The exponentials overflow for large logits: subtract the largest one first.
+        Hint: What is e to the power 1000 for NumPy, and what changes if all logits get smaller by the
+        same amount?
+    never_divided_by_the_sum: You added up exponentials that were never divided by their sum.
+        Hint: What should the last of the cumulative sums be?
+    no_exponentials: You divided the logits by their sum; probabilities come from a softmax.
+        Hint: What if a logit is negative?
+    not_cumulated: You took the first token whose own probability exceeds `uniform`; the cumulative sums
+        are what counts.
+        Hint: Where does the interval of the third token begin?
+    rounded_probabilities: You rounded the probabilities before you summed them, so the intervals moved.
+        Hint: How often is a token chosen whose probability is 0.004? Round numbers only when you print
+        them.
+    nearest_probability: You chose the token whose probability is nearest to `uniform`.
+        Hint: A token with twice the probability should be chosen twice as often. How long is its
+        interval?
+    nearest_end: You chose the token whose cumulative probability is nearest to `uniform`.
+        Hint: Does an interval lie before or around the place where it ends?
+    one_too_early: You took the token before the one whose interval holds `uniform`.
+        Hint: Of the cumulative probabilities, is it the first above `uniform` that counts, or the last
+        below it?
+    one_too_late: You took the token after the one whose interval holds `uniform`.
+        Hint: Of three tokens with probabilities 0.1, 0.6 and 0.3, which is chosen by 0.35?
+    sorted_first: You put the tokens in order of their probability first, and counted intervals in that
+        order; here they stand in the order of the vocabulary.
+        Hint: Is there a sort too many?
+    place_in_the_order: You sorted the probabilities and returned a place in that order, which is no
+        token's number.
+        Hint: Is there a sort too many?
+    from_the_far_end: You measured the intervals from the far end: 1 − `uniform` decides.
+        Hint: The first token's interval begins at 0.
+    all_alike: You chose as if all tokens were equally likely.
+        Hint: What have the logits to do with how long an interval is?
+    the_sum_for_the_token: You returned the cumulative probability at which you stopped. Expected is the
+        number of the token.
+        Hint: Which function tells *where* something is, not what it is?
+    the_logit_for_the_token: You returned the logit of the chosen token. Expected is the number of the
+        token.
+        Hint: Which function tells *where* something is, not what it is?
+    right_end_included: A token of probability 0 can be chosen: your stretches include their right end
+        and not their left one, or a small number was added to the probabilities.
+        Hint: Which end of a stretch belongs to it? With `uniform` 0, may the first token be taken if its
+        probability is 0? Compare `>` and `>=`, or the two sides of `np.searchsorted`.
+    multiplied_by_the_temperature + from_the_far_end
+    multiplied_by_the_temperature + sorted_first
+    temperature_ignored + sorted_first
+    largest_logit_when_cold: At temperature 0 you returned the largest logit itself. Expected is its
+        position, the number of the token.
+        Hint: Which function tells *where* the largest number stands?
+    largest_logit_cut_off_when_cold: At temperature 0 you returned the largest logit itself, converted to
+        a whole number. Expected is its position, the number of the token.
+        Hint: Which function returns the *position* of the largest number?
+    largest_logit_cut_off_when_cold + no_maximum_subtracted
+    largest_logit_when_cold + no_maximum_subtracted
+    probability_for_number: You return the probability of the token; the result should be the number of
+        the token.
+        Hint: Which is the index here, and which is the value at that index?
+""")
+def choose_with_slips(slip, logits, temperature, uniform):
+    cold = temperature == 0
+    if slip.cold_below_one:
+        cold = temperature < 1
+    if slip.always_the_largest:
+        cold = True
+    if slip.small_number_for_0:
+        cold, temperature = False, max(temperature, 1e-3)
+    if slip.temperature_never_used:
+        cold, temperature = False, 1.0
+    if slip.cold_as_if_one:
+        cold, temperature = False, temperature or 1.0
+    if slip.divided_by_zero:
+        cold, temperature = False, np.float64(temperature)
+    if slip.multiplied_even_by_zero:
+        cold, logits, temperature = False, logits * temperature, 1.0
+    if cold:
+        if slip.largest_logit_when_cold or slip.the_logit_for_the_token:
+            return float(np.max(logits))
+        if slip.the_sum_for_the_token:
+            return float(shares(logits).max())
+        return int(
+            slip.choose(
+                np.argmax(logits),
+                smallest_when_cold=np.argmin(logits),
+                largest_logit_cut_off_when_cold=np.max(logits),
+            )
+        )
+
+    divisor = slip.choose(
+        temperature,
+        temperature_ignored=1.0,
+        temperature_after_the_softmax=1.0,
+        multiplied_by_the_temperature=1 / temperature,
+    )
+    z = np.asarray(logits) / divisor
+    e = np.exp(slip.choose(z - z.max(), no_maximum_subtracted=z))
+    p = slip.choose(
+        e / e.sum(),
+        never_divided_by_the_sum=e,
+        no_exponentials=z / z.sum(),
+        temperature_after_the_softmax=e / e.sum() / temperature,
+    )
+    if slip.rounded_probabilities:
+        p = np.round(p, 2)
+    order = np.arange(len(p))
+    if slip.sorted_first:
+        order = np.argsort(logits)[::-1]
+        p = p[order]
+    if slip.place_in_the_order:
+        p = np.sort(p)[::-1]
+
+    ends = np.cumsum(p)
+    if slip.not_cumulated:
+        return int(np.argmax(p > uniform))
+    if slip.nearest_probability:
+        return int(np.argmin(np.abs(p - uniform)))
+    if slip.nearest_end:
+        return int(np.argmin(np.abs(ends - uniform)))
+    if slip.all_alike:
+        return int(uniform * len(p))
+    if slip.from_the_far_end:
+        uniform = 1 - uniform
+    side = slip.choose("right", right_end_included="left")
+    place = int(min(np.searchsorted(ends, uniform, side=side), len(p) - 1))
+    place = slip.choose(
+        place,
+        one_too_early=max(place - 1, 0),
+        one_too_late=min(place + 1, len(p) - 1),
+    )
+    token = int(order[place])
+    return slip.choose(
+        token,
+        the_sum_for_the_token=float(ends[place]),
+        the_logit_for_the_token=float(logits[token]),
+        probability_for_number=float(p[place]),
+    )
 
 
 # Other right answers, which must pass.
@@ -475,17 +312,6 @@ def a_loop(logits, temperature, uniform):
         if uniform < total:
             return token
     return len(logits) - 1
-
-
-@choose.misconception(
-    means="You return the probability of the token; the result should be the number of the token.",
-    nudge="Which is the index here, and which is the value at that index?",
-)
-def probability_for_number(logits, temperature, uniform):
-    if temperature == 0:
-        return int(np.argmax(logits))
-    p = shares(logits, temperature)
-    return float(p[token_of(p, uniform)])
 
 
 @choose.variant
