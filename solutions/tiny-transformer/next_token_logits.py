@@ -4,7 +4,7 @@ import numpy as np
 
 from autograder.authoring import Exercise, inputs, sizes
 
-from ._shared import block, causal, embed, logits, model_parameters, norm, stack
+from ._shared import block, causal, logits, model_parameters, norm, stack
 from .layer_norm import layer_norm
 from .transformer_block import transformer_block
 
@@ -71,370 +71,164 @@ def square(rng):
     return given(rng, d, d, heads, d_head, d)
 
 
-# Before the blocks.
-
-
-@next_token_logits.misconception(
-    means="The positions do not come in: the model cannot know in what order the earlier words stand.",
-    nudge="What is added to the token vectors?",
-)
-def no_positions(tokens, parameters, heads):
-    return logits(stack(parameters["tokens"][tokens], parameters, heads), parameters)
-
-
-@next_token_logits.misconception(
-    means="You counted the positions from 1; the first word has position 0.",
-    nudge="Which row of the table belongs to the first word?",
-)
-def positions_from_1(tokens, parameters, heads):
+@next_token_logits.slips("""
+    no_positions: The positions do not come in: the model cannot know in what order the earlier words
+        stand.
+        Hint: What is added to the token vectors?
+    positions_from_1: You counted the positions from 1; the first word has position 0.
+        Hint: Which row of the table belongs to the first word?
+    last_positions: You took the last rows of the table of positions; a sentence begins with the first
+        row.
+        Hint: Which row of the table belongs to the first word?
+    first_position_for_all: Each word got the vector of position 0.
+        Hint: A sentence of L words needs how many rows of the table of positions?
+    positions_by_words: You looked the positions up by the words' numbers; a position says where a word
+        stands, not which it is.
+        Hint: Position vectors are the first L rows of their table, whatever the words are.
+    all_positions: You added all rows of the table of positions; a sentence may be shorter than the table
+        is long.
+        Hint: Which rows belong to a sentence of L words?
+    tokens_scaled: The token vectors are multiplied by √d, as in the Transformer of 2017; this model does
+        not do so.
+        Hint: What exactly is added in the first line of the formula?
+    first_block_only: Only the first block is used.
+        Hint: Over what does your loop run, and where is its `return`?
+    each_block_anew: Only the last block counts: each block reads the vectors from before the first one.
+        Hint: What does the second block read: the first vectors, or what the first block has made of
+        them?
+    the_first_block_each_time: The same block is used again and again; each has parameters of its own.
+        Hint: Does the index in `parameters['blocks']` change in your loop?
+    blocks_reversed: The blocks come in reverse order. Hint: Which block reads the token vectors?
+    no_blocks: There are no blocks: each word is guessed from the one before it alone.
+        Hint: What comes between the first vectors and the last norm?
+    positions_in_each_block: The position vectors are added again before every block.
+        Hint: Should that line stand in the loop or before it?
+    last_norm_in_each_block: The last norm is used after every block.
+        Hint: Should that line stand in the loop or after it?
+    no_mask: Nothing is hidden: each word sees the very word that it has to guess.
+        Hint: Which mask does a model need that writes?
+    mask_turned: The mask is turned round: each word sees itself and what comes after it.
+        Hint: Print your mask for L = 3. Row 0 is the first word; what may it see?
+    diagonal_mask: Each word sees only itself: the mask is a diagonal.
+        Hint: Print your mask for L = 3. What may the last word see?
+    diagonal_hidden: A word does not see itself: the diagonal of the mask is hidden, so nothing is left
+        for the first word.
+        Hint: Print your mask for L = 3. What may row 0 see?
+    no_last_norm: The layer norm after the last block is missing.
+        Hint: Which two entries of `parameters` have you not used?
+    vectors_for_logits: You returned the vectors of the last layer; what turns them into a score for each
+        word is missing.
+        Hint: The result has a number for each word of the vocabulary. Which table has a row for each?
+    not_transposed: The token table was not transposed for the last product.
+        Hint: (batch, L, d) times what gives (batch, L, vocabulary)? The table has shape (vocabulary, d).
+    probabilities: You returned probabilities; logits are what comes before the softmax.
+        Hint: Leave the softmax to whoever uses the logits.
+    log_probabilities: You returned logarithms of probabilities; logits are what comes before the
+        softmax.
+        Hint: Is anything subtracted after the last product?
+    last_word_only: You returned the logits after the last word only; each position makes a guess.
+        Hint: The result has shape (batch, L, vocabulary).
+    logits_scaled: The logits are divided by √d, as scores of attention are; here nothing is divided.
+        Hint: What exactly is the last line of the formula?
+    best_words: You returned the most likely words' numbers; a score for every word is asked for.
+        Hint: Is there an `argmax` too many?
+    compared_with_shifted_tokens: The position vectors came into the last product as well.
+        Hint: What does the last line of the formula compare the vectors with?
+    no_mask + no_last_norm
+    no_positions + no_mask
+    no_positions + no_last_norm
+    mask_turned + no_last_norm
+    no_mask + last_word_only
+    no_mask + probabilities
+    no_last_norm + vectors_for_logits
+    modifies_argument
+    lower_precision
+    last_block_left_out: The last block is left out.
+        Hint: Does your loop run over all of `parameters['blocks']`? Where does its slice or its range
+        end?
+    normed_before_the_blocks_too: The last norm is used before the first block as well; it comes once, at
+        the end.
+        Hint: Which norms does a block hold itself? Where does the model's own gain and bias belong?
+    positions_multiplied: You multiplied the vectors of tokens and positions. They must be added.
+        Hint: Is it `+` or `*` that stands between the two in the formula?
+    last_norm_before_the_last_block: The last norm comes before the last block; it should follow it.
+        Hint: What does the last block give to the product with the token table: does a norm stand
+        between them?
+""")
+def next_token_logits_with_slips(slip, tokens, parameters, heads):
     p, length = parameters, tokens.shape[1]
-    wanted = np.minimum(np.arange(length) + 1, len(p["positions"]) - 1)
-    return logits(stack(p["tokens"][tokens] + p["positions"][wanted], p, heads), p)
-
-
-@next_token_logits.misconception(
-    means="You took the last rows of the table of positions; a sentence begins with the first row.",
-    nudge="Which row of the table belongs to the first word?",
-)
-def last_positions(tokens, parameters, heads):
-    p, length = parameters, tokens.shape[1]
-    return logits(stack(p["tokens"][tokens] + p["positions"][-length:], p, heads), p)
-
-
-@next_token_logits.misconception(
-    means="Each word got the vector of position 0.",
-    nudge="A sentence of L words needs how many rows of the table of positions?",
-)
-def first_position_for_all(tokens, parameters, heads):
-    p = parameters
-    return logits(stack(p["tokens"][tokens] + p["positions"][0], p, heads), p)
-
-
-@next_token_logits.misconception(
-    means="You looked the positions up by the words' numbers; a position says where a word stands, not which it is.",
-    nudge="Position vectors are the first L rows of their table, whatever the words are.",
-)
-def positions_by_words(tokens, parameters, heads):
-    p = parameters
-    wanted = np.minimum(tokens, len(p["positions"]) - 1)
-    return logits(stack(p["tokens"][tokens] + p["positions"][wanted], p, heads), p)
-
-
-@next_token_logits.misconception(
-    means="You added all rows of the table of positions; a sentence may be shorter than the table is long.",
-    nudge="Which rows belong to a sentence of L words?",
-)
-def all_positions(tokens, parameters, heads):
-    p = parameters
-    return logits(stack(p["tokens"][tokens] + p["positions"], p, heads), p)
-
-
-@next_token_logits.misconception(
-    means="The token vectors are multiplied by √d, as in the Transformer of 2017; this model does not do so.",
-    nudge="What exactly is added in the first line of the formula?",
-)
-def tokens_scaled(tokens, parameters, heads):
-    p = parameters
-    return logits(
-        stack(
-            p["tokens"][tokens] * p["tokens"].shape[1] ** 0.5 + p["positions"][: tokens.shape[1]], p, heads
-        ),
-        p,
+    size = p["tokens"].shape[1]
+    if slip.modifies_argument:
+        p["positions"] += 0.5
+    last = len(p["positions"]) - 1
+    places = slip.choose(
+        np.arange(length),
+        positions_from_1=np.minimum(np.arange(length) + 1, last),
+        last_positions=np.arange(last + 1)[-length:],
+        first_position_for_all=0,
+        positions_by_words=np.minimum(tokens, last),
+        all_positions=np.arange(last + 1),
     )
-
-
-# The blocks.
-
-
-@next_token_logits.misconception(
-    means="Only the first block is used.", nudge="Over what does your loop run, and where is its `return`?"
-)
-def first_block_only(tokens, parameters, heads):
-    p = parameters
-    return logits(stack(embed(tokens, p), p, heads, blocks=p["blocks"][:1]), p)
-
-
-@next_token_logits.misconception(
-    means="Only the last block counts: each block reads the vectors from before the first one.",
-    nudge="What does the second block read: the first vectors, or what the first block has made of them?",
-)
-def each_block_anew(tokens, parameters, heads):
-    p = parameters
-    return logits(stack(embed(tokens, p), p, heads, blocks=p["blocks"][-1:]), p)
-
-
-@next_token_logits.misconception(
-    means="The same block is used again and again; each has parameters of its own.",
-    nudge="Does the index in `parameters['blocks']` change in your loop?",
-)
-def the_first_block_each_time(tokens, parameters, heads):
-    p = parameters
-    return logits(stack(embed(tokens, p), p, heads, blocks=p["blocks"][:1] * len(p["blocks"])), p)
-
-
-@next_token_logits.misconception(
-    means="The blocks come in reverse order.", nudge="Which block reads the token vectors?"
-)
-def blocks_reversed(tokens, parameters, heads):
-    p = parameters
-    return logits(stack(embed(tokens, p), p, heads, blocks=p["blocks"][::-1]), p)
-
-
-@next_token_logits.misconception(
-    means="There are no blocks: each word is guessed from the one before it alone.",
-    nudge="What comes between the first vectors and the last norm?",
-)
-def no_blocks(tokens, parameters, heads):
-    return logits(embed(tokens, parameters), parameters)
-
-
-@next_token_logits.misconception(
-    means="The position vectors are added again before every block.",
-    nudge="Should that line stand in the loop or before it?",
-)
-def positions_in_each_block(tokens, parameters, heads):
-    p = parameters
-    x = p["tokens"][tokens]
-    for one in p["blocks"]:
-        x = block(x + p["positions"][: tokens.shape[1]], one, heads, causal(tokens.shape[1]))
-    return logits(x, p)
-
-
-@next_token_logits.misconception(
-    means="The last norm is used after every block.",
-    nudge="Should that line stand in the loop or after it?",
-)
-def last_norm_in_each_block(tokens, parameters, heads):
-    p = parameters
-    x = embed(tokens, p)
-    for one in p["blocks"]:
-        x = norm(block(x, one, heads, causal(tokens.shape[1])), p["gain"], p["bias"])
-    return x @ p["tokens"].T
-
-
-# The mask.
-
-
-@next_token_logits.misconception(
-    means="Nothing is hidden: each word sees the very word that it has to guess.",
-    nudge="Which mask does a model need that writes?",
-)
-def no_mask(tokens, parameters, heads):
-    p, length = parameters, tokens.shape[1]
-    return logits(stack(embed(tokens, p), p, heads, np.ones((length, length), bool)), p)
-
-
-@next_token_logits.misconception(
-    means="The mask is turned round: each word sees itself and what comes after it.",
-    nudge="Print your mask for L = 3. Row 0 is the first word; what may it see?",
-)
-def mask_turned(tokens, parameters, heads):
-    p = parameters
-    return logits(stack(embed(tokens, p), p, heads, causal(tokens.shape[1]).T), p)
-
-
-@next_token_logits.misconception(
-    means="Each word sees only itself: the mask is a diagonal.",
-    nudge="Print your mask for L = 3. What may the last word see?",
-)
-def diagonal_mask(tokens, parameters, heads):
-    p = parameters
-    return logits(stack(embed(tokens, p), p, heads, np.eye(tokens.shape[1], dtype=bool)), p)
-
-
-@next_token_logits.misconception(
-    means="A word does not see itself: the diagonal of the mask is hidden, so nothing is left for the first word.",
-    nudge="Print your mask for L = 3. What may row 0 see?",
-)
-def diagonal_hidden(tokens, parameters, heads):
-    p = parameters
-    with np.errstate(all="ignore"):
-        return logits(stack(embed(tokens, p), p, heads, np.tri(tokens.shape[1], k=-1, dtype=bool)), p)
-
-
-# After the blocks.
-
-
-@next_token_logits.misconception(
-    means="The layer norm after the last block is missing.",
-    nudge="Which two entries of `parameters` have you not used?",
-)
-def no_last_norm(tokens, parameters, heads):
-    return stack(embed(tokens, parameters), parameters, heads) @ parameters["tokens"].T
-
-
-@next_token_logits.misconception(
-    means="You returned the vectors of the last layer; what turns them into a score for each word is missing.",
-    nudge="The result has a number for each word of the vocabulary. Which table has a row for each?",
-)
-def vectors_for_logits(tokens, parameters, heads):
-    p = parameters
-    return norm(stack(embed(tokens, p), p, heads), p["gain"], p["bias"])
-
-
-@next_token_logits.misconception(
-    means="The token table was not transposed for the last product.",
-    nudge="(batch, L, d) times what gives (batch, L, vocabulary)? The table has shape (vocabulary, d).",
-)
-def not_transposed(tokens, parameters, heads):
-    p = parameters
-    return norm(stack(embed(tokens, p), p, heads), p["gain"], p["bias"]) @ p["tokens"]
-
-
-@next_token_logits.misconception(
-    means="You returned probabilities; logits are what comes before the softmax.",
-    nudge="Leave the softmax to whoever uses the logits.",
-)
-def probabilities(tokens, parameters, heads):
-    z = logits(stack(embed(tokens, parameters), parameters, heads), parameters)
-    e = np.exp(z - z.max(-1, keepdims=True))
-    return e / e.sum(-1, keepdims=True)
-
-
-@next_token_logits.misconception(
-    means="You returned logarithms of probabilities; logits are what comes before the softmax.",
-    nudge="Is anything subtracted after the last product?",
-)
-def log_probabilities(tokens, parameters, heads):
-    z = logits(stack(embed(tokens, parameters), parameters, heads), parameters)
-    top = z.max(-1, keepdims=True)
-    return z - top - np.log(np.exp(z - top).sum(-1, keepdims=True))
-
-
-@next_token_logits.misconception(
-    means="You returned the logits after the last word only; each position makes a guess.",
-    nudge="The result has shape (batch, L, vocabulary).",
-)
-def last_word_only(tokens, parameters, heads):
-    return logits(stack(embed(tokens, parameters), parameters, heads), parameters)[:, -1]
-
-
-@next_token_logits.misconception(
-    means="The logits are divided by √d, as scores of attention are; here nothing is divided.",
-    nudge="What exactly is the last line of the formula?",
-)
-def logits_scaled(tokens, parameters, heads):
-    z = logits(stack(embed(tokens, parameters), parameters, heads), parameters)
-    return z / parameters["tokens"].shape[1] ** 0.5
-
-
-@next_token_logits.misconception(
-    means="You returned the most likely words' numbers; a score for every word is asked for.",
-    nudge="Is there an `argmax` too many?",
-)
-def best_words(tokens, parameters, heads):
-    return logits(stack(embed(tokens, parameters), parameters, heads), parameters).argmax(-1)
-
-
-@next_token_logits.misconception(
-    means="The position vectors came into the last product as well.",
-    nudge="What does the last line of the formula compare the vectors with?",
-)
-def compared_with_shifted_tokens(tokens, parameters, heads):
-    p = parameters
-    x = norm(stack(embed(tokens, p), p, heads), p["gain"], p["bias"])
-    return (x + p["positions"][: tokens.shape[1]]) @ p["tokens"].T
-
-
-# Two at once.
-
-
-def unnormed(x, p):
-    return x @ p["tokens"].T
-
-
-def everything_shown(length):
-    return np.ones((length, length), dtype=bool)
-
-
-@next_token_logits.combined_misconception(no_mask, no_last_norm)
-def neither_mask_nor_last_norm(tokens, parameters, heads):
-    p = parameters
-    return unnormed(stack(embed(tokens, p), p, heads, everything_shown(tokens.shape[1])), p)
-
-
-@next_token_logits.combined_misconception(no_positions, no_mask)
-def neither_positions_nor_mask(tokens, parameters, heads):
-    p = parameters
-    return logits(stack(p["tokens"][tokens], p, heads, everything_shown(tokens.shape[1])), p)
-
-
-@next_token_logits.combined_misconception(no_positions, no_last_norm)
-def neither_positions_nor_last_norm(tokens, parameters, heads):
-    return unnormed(stack(parameters["tokens"][tokens], parameters, heads), parameters)
-
-
-@next_token_logits.combined_misconception(mask_turned, no_last_norm)
-def mask_turned_without_last_norm(tokens, parameters, heads):
-    p = parameters
-    return unnormed(stack(embed(tokens, p), p, heads, causal(tokens.shape[1]).T), p)
-
-
-@next_token_logits.combined_misconception(no_mask, last_word_only)
-def last_word_without_mask(tokens, parameters, heads):
-    return no_mask(tokens, parameters, heads)[:, -1]
-
-
-@next_token_logits.combined_misconception(no_mask, probabilities)
-def probabilities_without_mask(tokens, parameters, heads):
-    z = no_mask(tokens, parameters, heads)
-    e = np.exp(z - z.max(-1, keepdims=True))
-    return e / e.sum(-1, keepdims=True)
-
-
-@next_token_logits.combined_misconception(no_last_norm, vectors_for_logits)
-def vectors_without_last_norm(tokens, parameters, heads):
-    return stack(embed(tokens, parameters), parameters, heads)
-
-
-@next_token_logits.common_mistake
-def modifies_argument(tokens, parameters, heads):
-    p = parameters
-    p["positions"] += 0.5
-    return logits(stack(embed(tokens, p) - 0.5, p, heads), p)
-
-
-@next_token_logits.common_mistake
-def lower_precision(tokens, parameters, heads):
-    return logits(stack(embed(tokens, parameters), parameters, heads), parameters).astype(np.float32)
-
-
-@next_token_logits.misconception(
-    means="The last block is left out.",
-    nudge="Does your loop run over all of `parameters['blocks']`? Where does its slice or its range end?",
-)
-def last_block_left_out(tokens, parameters, heads):
-    p = parameters
-    return logits(stack(embed(tokens, p), p, heads, blocks=p["blocks"][:-1]), p)
-
-
-@next_token_logits.misconception(
-    means="The last norm is used before the first block as well; it comes once, at the end.",
-    nudge="Which norms does a block hold itself? Where does the model's own gain and bias belong?",
-)
-def normed_before_the_blocks_too(tokens, parameters, heads):
-    p = parameters
-    x = norm(embed(tokens, p), p["gain"], p["bias"])
-    return logits(stack(x, p, heads), p)
-
-
-@next_token_logits.misconception(
-    means="You multiplied the vectors of tokens and positions. They must be added.",
-    nudge="Is it `+` or `*` that stands between the two in the formula?",
-)
-def positions_multiplied(tokens, parameters, heads):
-    p = parameters
-    return logits(stack(p["tokens"][tokens] * p["positions"][: tokens.shape[1]], p, heads), p)
-
-
-@next_token_logits.misconception(
-    means="The last norm comes before the last block; it should follow it.",
-    nudge="What does the last block give to the product with the token table: does a norm stand between them?",
-)
-def last_norm_before_the_last_block(tokens, parameters, heads):
-    p = parameters
-    x = norm(stack(embed(tokens, p), p, heads, blocks=p["blocks"][:-1]), p["gain"], p["bias"])
-    return unnormed(stack(x, p, heads, blocks=p["blocks"][-1:]), p)
+    words, positions = p["tokens"][tokens], p["positions"][places]
+    if slip.tokens_scaled:
+        words = words * size**0.5
+    x = words
+    if not slip.no_positions and not slip.positions_in_each_block:
+        x = words + positions
+    if slip.positions_multiplied:
+        x = words * positions
+    if slip.modifies_argument:
+        x = x - 0.5
+    if slip.normed_before_the_blocks_too:
+        x = norm(x, p["gain"], p["bias"])
+
+    length = x.shape[1]
+    mask = slip.choose(
+        causal(length),
+        no_mask=np.ones((length, length), dtype=bool),
+        mask_turned=causal(length).T,
+        diagonal_mask=np.eye(length, dtype=bool),
+        diagonal_hidden=np.tri(length, k=-1, dtype=bool),
+    )
+    blocks = slip.choose(
+        p["blocks"],
+        first_block_only=p["blocks"][:1],
+        each_block_anew=p["blocks"][-1:],
+        the_first_block_each_time=p["blocks"][:1] * len(p["blocks"]),
+        blocks_reversed=p["blocks"][::-1],
+        no_blocks=[],
+        last_block_left_out=p["blocks"][:-1],
+    )
+    for one in blocks:
+        if slip.positions_in_each_block:
+            x = x + positions
+        if slip.last_norm_before_the_last_block and one is blocks[-1]:
+            x = norm(x, p["gain"], p["bias"])
+        x = block(x, one, heads, mask)
+        if slip.last_norm_in_each_block:
+            x = norm(x, p["gain"], p["bias"])
+
+    normed = slip.last_norm_in_each_block or slip.last_norm_before_the_last_block
+    if not slip.no_last_norm and not normed:
+        x = norm(x, p["gain"], p["bias"])
+    if slip.compared_with_shifted_tokens:
+        x = x + positions
+    if slip.vectors_for_logits:
+        return x
+    result = x @ slip.choose(p["tokens"].T, not_transposed=p["tokens"])
+    if slip.last_word_only:
+        return result[:, -1]
+    if slip.logits_scaled:
+        return result / size**0.5
+    if slip.best_words:
+        return result.argmax(-1)
+    if slip.probabilities:
+        e = np.exp(result - result.max(-1, keepdims=True))
+        return e / e.sum(-1, keepdims=True)
+    if slip.log_probabilities:
+        below = result - result.max(-1, keepdims=True)
+        return below - np.log(np.exp(below).sum(-1, keepdims=True))
+    return slip.choose(result, lower_precision=result.astype(np.float32))
 
 
 # Other right answers, which must pass.
