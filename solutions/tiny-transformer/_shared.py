@@ -31,18 +31,23 @@ def feed(x, w_1, b_1, w_2, b_2, act=gelu):
     return act(x @ w_1 + b_1) @ w_2 + b_2
 
 
-def attend(x, w_q, w_k, w_v, w_o, heads, mask):
-    """Multi-head attention of sentences (batch, L, d) with themselves, mask (L, L)."""
+def attend(x, w_q, w_k, w_v, w_o, heads, mask, keys_of=None, values_of=None):
+    """Multi-head attention of sentences (batch, L, d) with themselves, mask (L, L).
+
+    Keys and values are made of the same words, unless `keys_of` or `values_of` are others.
+    """
+    keys_of = x if keys_of is None else keys_of
+    values_of = x if values_of is None else values_of
     batch, length, size = x.shape
 
     def split(y):
         return y.reshape(batch, length, heads, size // heads).swapaxes(1, 2)
 
-    scores = split(x @ w_q) @ split(x @ w_k).swapaxes(-1, -2) / math.sqrt(size // heads)
+    scores = split(x @ w_q) @ split(keys_of @ w_k).swapaxes(-1, -2) / math.sqrt(size // heads)
     scores = np.where(mask, scores, -np.inf)
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights = weights / weights.sum(axis=-1, keepdims=True)
-    return (weights @ split(x @ w_v)).swapaxes(1, 2).reshape(batch, length, size) @ w_o
+    return (weights @ split(values_of @ w_v)).swapaxes(1, 2).reshape(batch, length, size) @ w_o
 
 
 def first(p):
@@ -77,15 +82,10 @@ def causal(length):
     return np.tri(length, dtype=bool)
 
 
-def embed(tokens, p):
-    return p["tokens"][tokens] + p["positions"][: tokens.shape[1]]
-
-
-def stack(x, p, heads, mask=None, blocks=None):
+def stack(x, p, heads):
     """All blocks, one after the other, with a causal mask."""
-    mask = causal(x.shape[1]) if mask is None else mask
-    for one in p["blocks"] if blocks is None else blocks:
-        x = block(x, one, heads, mask)
+    for one in p["blocks"]:
+        x = block(x, one, heads, causal(x.shape[1]))
     return x
 
 

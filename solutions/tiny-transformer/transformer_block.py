@@ -6,7 +6,19 @@ import numpy as np
 
 from autograder.authoring import Exercise, inputs, sizes
 
-from ._shared import NAMES, attend, block, block_parameters, causal, feed, gelu_exact, norm, parts, relu
+from ._shared import (
+    NAMES,
+    attend,
+    block_parameters,
+    causal,
+    feed,
+    first,
+    gelu,
+    gelu_exact,
+    parts,
+    relu,
+    second,
+)
 from .feed_forward import feed_forward
 from .layer_norm import layer_norm
 
@@ -70,438 +82,184 @@ def large(rng):
     return given(rng, batch, length, heads, d_head, hidden, magnitude=5.0)
 
 
-def mistake(means, nudge):
-    """A wrong block, written with its four parts: f(x, norm_1, attention, norm_2, feed)."""
-
-    def register(wrong):
-        def function(x, parameters, heads, mask):
-            return wrong(x, *parts(parameters, heads, mask))
-
-        function.__name__ = wrong.__name__
-        transformer_block.misconception(means=means, nudge=nudge)(function)
-        return wrong
-
-    return register
-
-
-# Parameters.
-
-
-@transformer_block.misconception(
-    means="You took the values of `parameters` in their order; a dict need not have the order of the docstring.",
-    nudge='Read each array by its name. What does `parameters["w_q"]` give you?',
-)
-def values_in_their_order(x, parameters, heads, mask):
-    return block(x, dict(zip(NAMES, parameters.values())), heads, mask)
-
-
-# Residuals.
-
-
-@mistake(
-    "Neither attention nor feed-forward has its residual: what passes by them is lost.",
-    "What is each of the two results added to?",
-)
-def no_residuals(x, norm_1, attention, norm_2, feed_):
-    return feed_(norm_2(attention(norm_1(x))))
-
-
-@mistake(
-    "Attention has no residual: its result takes the place of x.", "What is the result of attention added to?"
-)
-def no_residual_at_attention(x, norm_1, attention, norm_2, feed_):
-    x = attention(norm_1(x))
-    return x + feed_(norm_2(x))
-
-
-@mistake(
-    "The feed-forward has no residual: its result takes the place of x.",
-    "What is the result of the feed-forward added to?",
-)
-def no_residual_at_feed_forward(x, norm_1, attention, norm_2, feed_):
-    x = x + attention(norm_1(x))
-    return feed_(norm_2(x))
-
-
-@mistake(
-    "Both residuals carry the normalised words: x was overwritten by its layer norm before the sum.",
-    "Is what passes by untouched, or has it been through layer norm? Give the normalised words a name of their own.",
-)
-def residuals_of_the_normalised(x, norm_1, attention, norm_2, feed_):
-    x = norm_1(x)
-    x = x + attention(x)
-    x = norm_2(x)
-    return x + feed_(x)
-
-
-@mistake(
-    "The first residual carries the normalised words instead of x itself.",
-    "Is what passes by the attention untouched?",
-)
-def first_residual_normalised(x, norm_1, attention, norm_2, feed_):
-    y = norm_1(x)
-    x = y + attention(y)
-    return x + feed_(norm_2(x))
-
-
-@mistake(
-    "The second residual carries the normalised words instead of what came out of the attention part.",
-    "Is what passes by the feed-forward untouched?",
-)
-def second_residual_normalised(x, norm_1, attention, norm_2, feed_):
-    x = x + attention(norm_1(x))
-    y = norm_2(x)
-    return y + feed_(y)
-
-
-@mistake(
-    "The second residual adds the words as they came into the block, so the attention's result passes only "
-    "through the feed-forward.",
-    "What is x after the first of the two lines? The second line continues from there.",
-)
-def second_residual_from_the_start(x, norm_1, attention, norm_2, feed_):
-    y = x + attention(norm_1(x))
-    return x + feed_(norm_2(y))
-
-
-@mistake(
-    "The words as they came in are added twice: once beside attention, and again at the end.",
-    "How many sums does the formula have?",
-)
-def added_twice(x, norm_1, attention, norm_2, feed_):
-    y = x + attention(norm_1(x))
-    return x + y + feed_(norm_2(y))
-
-
-@mistake(
-    "Attention and feed-forward work side by side on the same words; in this block the second "
-    "reads what the first has written.",
-    "Which x does the second line of the formula use?",
-)
-def side_by_side(x, norm_1, attention, norm_2, feed_):
-    return x + attention(norm_1(x)) + feed_(norm_2(x))
-
-
-# Norms.
-
-
-@mistake(
-    "The norms come after the sums, as in the Transformer of 2017 (post-norm); here each comes "
-    "before its part (pre-norm).",
-    "What does each part read: x, or the layer norm of x?",
-)
-def post_norm(x, norm_1, attention, norm_2, feed_):
-    x = norm_1(x + attention(x))
-    return norm_2(x + feed_(x))
-
-
-@mistake(
-    "The results of attention and feed-forward are normalised, instead of what these two read.",
-    "Which comes first in each line, layer norm or the part itself?",
-)
-def results_normalised(x, norm_1, attention, norm_2, feed_):
-    x = x + norm_1(attention(x))
-    return x + norm_2(feed_(x))
-
-
-@mistake("There is no layer norm at all.", "What do attention and feed-forward read: x itself?")
-def no_norms(x, norm_1, attention, norm_2, feed_):
-    x = x + attention(x)
-    return x + feed_(x)
-
-
-@transformer_block.misconception(
-    means="Queries are made of the normalised words, keys and values of the words as they came.",
-    nudge="In self-attention all three are the same words. Which ones does the formula name?",
-)
-def only_queries_normed(x, parameters, heads, mask):
-    return attending(x, parameters, heads, mask, normed="q")
-
-
-@transformer_block.misconception(
-    means="Queries and values are made of the normed words, keys of the words as they came.",
-    nudge="In self-attention all three are the same words. Which ones does the formula name?",
-)
-def keys_not_normed(x, parameters, heads, mask):
-    return attending(x, parameters, heads, mask, normed="qv")
-
-
-@transformer_block.misconception(
-    means="Queries and keys are made of the normed words, values of the words as they came.",
-    nudge="In self-attention all three are the same words. Which ones does the formula name?",
-)
-def values_not_normed(x, parameters, heads, mask):
-    return attending(x, parameters, heads, mask, normed="qk")
-
-
-def attending(x, parameters, heads, mask, normed):
-    """The block, where only the named ones of queries, keys and values are made of normed words."""
+@transformer_block.slips("""
+    values_in_their_order: You took the values of `parameters` in their order; a dict need not have the
+        order of the docstring.
+        Hint: Read each array by its name. What does `parameters["w_q"]` give you?
+    no_residuals: Neither attention nor feed-forward has its residual: what passes by them is lost.
+        Hint: What is each of the two results added to?
+    no_residual_at_attention: Attention has no residual: its result takes the place of x.
+        Hint: What is the result of attention added to?
+    no_residual_at_feed_forward: The feed-forward has no residual: its result takes the place of x.
+        Hint: What is the result of the feed-forward added to?
+    residuals_of_the_normalised: Both residuals carry the normalised words: x was overwritten by its
+        layer norm before the sum.
+        Hint: Is what passes by untouched, or has it been through layer norm? Give the normalised words a
+        name of their own.
+    first_residual_normalised: The first residual carries the normalised words instead of x itself.
+        Hint: Is what passes by the attention untouched?
+    second_residual_normalised: The second residual carries the normalised words instead of what came out
+        of the attention part.
+        Hint: Is what passes by the feed-forward untouched?
+    second_residual_from_the_start: The second residual adds the words as they came into the block, so
+        the attention's result passes only through the feed-forward.
+        Hint: What is x after the first of the two lines? The second line continues from there.
+    added_twice: The words as they came in are added twice: once beside attention, and again at the end.
+        Hint: How many sums does the formula have?
+    side_by_side: Attention and feed-forward work side by side on the same words; in this block the
+        second reads what the first has written.
+        Hint: Which x does the second line of the formula use?
+    post_norm: The norms come after the sums, as in the Transformer of 2017 (post-norm); here each comes
+        before its part (pre-norm).
+        Hint: What does each part read: x, or the layer norm of x?
+    results_normalised: The results of attention and feed-forward are normalised, instead of what these
+        two read.
+        Hint: Which comes first in each line, layer norm or the part itself?
+    no_norms: There is no layer norm at all. Hint: What do attention and feed-forward read: x itself?
+    only_queries_normed: Queries are made of the normalised words, keys and values of the words as they
+        came.
+        Hint: In self-attention all three are the same words. Which ones does the formula name?
+    keys_not_normed: Queries and values are made of the normed words, keys of the words as they came.
+        Hint: In self-attention all three are the same words. Which ones does the formula name?
+    values_not_normed: Queries and keys are made of the normed words, values of the words as they came.
+        Hint: In self-attention all three are the same words. Which ones does the formula name?
+    no_first_norm: The layer norm before the attention is missing.
+        Hint: What does attention read: x itself?
+    no_second_norm: The layer norm before the feed-forward is missing.
+        Hint: What does the feed-forward read: x itself?
+    first_norm_twice: Both norms use gain_1 and bias_1; the second has its own.
+        Hint: Which two entries of `parameters` have you not used?
+    norms_exchanged: The two norms have changed places.
+        Hint: Whose gain ends in 1: that before attention or before feed-forward?
+    norm_at_the_end: There is a third layer norm at the end of the block; in a pre-norm model it comes
+        once, after the last block.
+        Hint: How many norms does the picture of a block show?
+    feed_forward_first: The feed-forward comes first, and attention second.
+        Hint: In which order do the parts stand in the picture?
+    no_feed_forward: The block ends after attention; the feed-forward is missing.
+        Hint: What is the second half of the block?
+    no_attention: The attention is missing: no word learns of any other.
+        Hint: What is the first half of the block?
+    only_what_is_added: The result is what the feed-forward adds; the sum with what passes by it is
+        missing.
+        Hint: What is the result of the feed-forward added to?
+    mask_ignored: The mask is not used: each word attends to those that come after it as well.
+        Hint: Which of your arguments does the attention not get?
+    always_causal: You always use a causal mask, whatever `mask` says.
+        Hint: Where does your code use its argument `mask`?
+    one_big_head: This is attention with one big head: `heads` makes no difference.
+        Hint: Where does your code use its argument `heads`?
+    queries_and_keys_exchanged: Queries and keys have changed places.
+        Hint: Compare the order of the tables with that in `multi_head_attention`.
+    relu_inside: The feed-forward bends with ReLU instead of GELU.
+        Hint: Does your block call your own `feed_forward`, and does that pass its check?
+    exact_gelu_inside: The feed-forward bends with the GELU of the error function erf, which differs a
+        little.
+        Hint: Does your block call your own `feed_forward`, and does that pass its check?
+    feed_forward_reads_the_first_norm: The feed-forward reads the normalised words that attention read;
+        it should read the second norm of what attention has made of x.
+        Hint: Which two entries of `parameters` have you not used? What is the second norm taken of?
+    only_queries_normed + first_norm_twice
+    no_residuals + no_norms
+    post_norm + mask_ignored
+    first_norm_twice + mask_ignored
+    first_norm_twice + no_residual_at_attention
+    first_norm_twice + no_residual_at_feed_forward
+    post_norm + first_norm_twice
+    no_residuals + mask_ignored
+    modifies_argument
+    returns_a_tuple
+    lower_precision
+    feed_forward_first_with_the_norms_as_named: The feed-forward comes first, and attention second.
+        Hint: In which order do the parts stand in the picture?
+    second_norm_of_the_first: The second norm reads the normed words of the first one, so the
+        feed-forward does not see what attention has written.
+        Hint: Of what is the second norm taken: of x as it is by then, or of the words that attention
+        read?
+    stream_doubled: The words as they came are counted twice in the first sum.
+        Hint: What is added to the result of attention: x, or twice x?
+    attention_twice: Attention stands in both halves; the feed-forward is missing.
+        Hint: What is the second half of the block?
+""")
+def transformer_block_with_slips(slip, x, parameters, heads, mask):
     p = parameters
-    y = norm(x, p["gain_1"], p["bias_1"])
-    d, length = x.shape[-1], x.shape[1]
-    shape = (len(x), length, heads, d // heads)
-    q, k, v = (
-        ((y if name in normed else x) @ p[f"w_{name}"]).reshape(shape).swapaxes(1, 2) for name in "qkv"
+    if slip.values_in_their_order:
+        p = dict(zip(NAMES, parameters.values()))
+    if slip.queries_and_keys_exchanged:
+        p = p | {"w_q": p["w_k"], "w_k": p["w_q"]}
+    if slip.first_norm_twice:
+        p = p | {"gain_2": p["gain_1"], "bias_2": p["bias_1"]}
+    mask = slip.choose(mask, mask_ignored=np.ones_like(mask), always_causal=causal(x.shape[1]))
+    heads = slip.choose(heads, one_big_head=1)
+
+    def attention(normed):
+        keys_of = slip.choose(normed, only_queries_normed=x, keys_not_normed=x)
+        values_of = slip.choose(normed, only_queries_normed=x, values_not_normed=x)
+        tables = [p[name] for name in ("w_q", "w_k", "w_v", "w_o")]
+        return attend(normed, *tables, heads, mask, keys_of, values_of)
+
+    def feed_(normed):
+        bend = slip.choose(gelu, relu_inside=relu, exact_gelu_inside=gelu_exact)
+        return feed(normed, p["w_1"], p["b_1"], p["w_2"], p["b_2"], bend)
+
+    norm_1, norm_2 = first(p), second(p)
+    first_part, second_part = attention, feed_
+    if slip.norms_exchanged or slip.feed_forward_first:
+        norm_1, norm_2 = norm_2, norm_1
+    if slip.feed_forward_first or slip.feed_forward_first_with_the_norms_as_named:
+        first_part, second_part = feed_, attention
+    if slip.attention_twice:
+        second_part = attention
+
+    # The first half.
+    normed = norm_1(x)
+    if slip.no_norms or slip.no_first_norm or slip.post_norm or slip.results_normalised:
+        normed = x
+    added = first_part(normed)
+    if slip.results_normalised:
+        added = norm_1(added)
+    passes_by = slip.choose(
+        x,
+        no_residuals=0,
+        no_residual_at_attention=0,
+        residuals_of_the_normalised=normed,
+        first_residual_normalised=normed,
+        stream_doubled=2 * x,
     )
-    scores = np.where(mask, q @ k.swapaxes(-1, -2) / math.sqrt(d // heads), -np.inf)
-    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    mixed = weights / weights.sum(axis=-1, keepdims=True) @ v
-    x = x + mixed.swapaxes(1, 2).reshape(x.shape) @ p["w_o"]
-    return x + feed(norm(x, p["gain_2"], p["bias_2"]), p["w_1"], p["b_1"], p["w_2"], p["b_2"])
-
-
-@mistake("The layer norm before the attention is missing.", "What does attention read: x itself?")
-def no_first_norm(x, norm_1, attention, norm_2, feed_):
-    x = x + attention(x)
-    return x + feed_(norm_2(x))
-
-
-@mistake("The layer norm before the feed-forward is missing.", "What does the feed-forward read: x itself?")
-def no_second_norm(x, norm_1, attention, norm_2, feed_):
-    x = x + attention(norm_1(x))
-    return x + feed_(x)
-
-
-@mistake(
-    "Both norms use gain_1 and bias_1; the second has its own.",
-    "Which two entries of `parameters` have you not used?",
-)
-def first_norm_twice(x, norm_1, attention, norm_2, feed_):
-    x = x + attention(norm_1(x))
-    return x + feed_(norm_1(x))
-
-
-@mistake(
-    "The two norms have changed places.",
-    "Whose gain ends in 1: that before attention or before feed-forward?",
-)
-def norms_exchanged(x, norm_1, attention, norm_2, feed_):
-    x = x + attention(norm_2(x))
-    return x + feed_(norm_1(x))
-
-
-@mistake(
-    "There is a third layer norm at the end of the block; in a pre-norm model it comes once, after the last block.",
-    "How many norms does the picture of a block show?",
-)
-def norm_at_the_end(x, norm_1, attention, norm_2, feed_):
-    x = x + attention(norm_1(x))
-    return norm_2(x + feed_(norm_2(x)))
-
-
-# Order and what is left out.
-
-
-@mistake(
-    "The feed-forward comes first, and attention second.", "In which order do the parts stand in the picture?"
-)
-def feed_forward_first(x, norm_1, attention, norm_2, feed_):
-    x = x + feed_(norm_2(x))
-    return x + attention(norm_1(x))
-
-
-@mistake(
-    "The block ends after attention; the feed-forward is missing.", "What is the second half of the block?"
-)
-def no_feed_forward(x, norm_1, attention, norm_2, feed_):
-    return x + attention(norm_1(x))
-
-
-@mistake("The attention is missing: no word learns of any other.", "What is the first half of the block?")
-def no_attention(x, norm_1, attention, norm_2, feed_):
-    return x + feed_(norm_2(x))
-
-
-@mistake(
-    "The result is what the feed-forward adds; the sum with what passes by it is missing.",
-    "What is the result of the feed-forward added to?",
-)
-def only_what_is_added(x, norm_1, attention, norm_2, feed_):
-    y = attention(norm_1(x))
-    return y + feed_(norm_2(x + y))
-
-
-# Arguments.
-
-
-@transformer_block.misconception(
-    means="The mask is not used: each word attends to those that come after it as well.",
-    nudge="Which of your arguments does the attention not get?",
-)
-def mask_ignored(x, parameters, heads, mask):
-    return block(x, parameters, heads, np.ones_like(mask))
-
-
-@transformer_block.misconception(
-    means="You always use a causal mask, whatever `mask` says.",
-    nudge="Where does your code use its argument `mask`?",
-)
-def always_causal(x, parameters, heads, mask):
-    return block(x, parameters, heads, causal(x.shape[1]))
-
-
-@transformer_block.misconception(
-    means="This is attention with one big head: `heads` makes no difference.",
-    nudge="Where does your code use its argument `heads`?",
-)
-def one_big_head(x, parameters, heads, mask):
-    return block(x, parameters, 1, mask)
-
-
-@transformer_block.misconception(
-    means="Queries and keys have changed places.",
-    nudge="Compare the order of the tables with that in `multi_head_attention`.",
-)
-def queries_and_keys_exchanged(x, parameters, heads, mask):
-    return block(x, parameters | {"w_q": parameters["w_k"], "w_k": parameters["w_q"]}, heads, mask)
-
-
-@transformer_block.misconception(
-    means="The feed-forward bends with ReLU instead of GELU.",
-    nudge="Does your block call your own `feed_forward`, and does that pass its check?",
-)
-def relu_inside(x, parameters, heads, mask):
-    p = parameters
-    x = x + attend(norm(x, p["gain_1"], p["bias_1"]), p["w_q"], p["w_k"], p["w_v"], p["w_o"], heads, mask)
-    return x + feed(norm(x, p["gain_2"], p["bias_2"]), p["w_1"], p["b_1"], p["w_2"], p["b_2"], relu)
-
-
-@transformer_block.misconception(
-    means="The feed-forward bends with the GELU of the error function erf, which differs a little.",
-    nudge="Does your block call your own `feed_forward`, and does that pass its check?",
-)
-def exact_gelu_inside(x, parameters, heads, mask):
-    p = parameters
-    x = x + attend(norm(x, p["gain_1"], p["bias_1"]), p["w_q"], p["w_k"], p["w_v"], p["w_o"], heads, mask)
-    return x + feed(norm(x, p["gain_2"], p["bias_2"]), p["w_1"], p["b_1"], p["w_2"], p["b_2"], gelu_exact)
-
-
-@mistake(
-    "The feed-forward reads the normalised words that attention read; it should read the second norm of what "
-    "attention has made of x.",
-    "Which two entries of `parameters` have you not used? What is the second norm taken of?",
-)
-def feed_forward_reads_the_first_norm(x, norm_1, attention, norm_2, feed_):
-    y = norm_1(x)
-    return x + attention(y) + feed_(y)
-
-
-# Two at once.
-
-
-def both(first, second):
-    """Register two mistakes at once, of those written with the four parts, or with all arguments."""
-    known = {m.name: m.function for m in transformer_block.misconceptions}
-    pair = [known[one.__name__.replace("_", "-")] for one in (first, second)]
-
-    def register(wrong):
-        def function(x, parameters, heads, mask):
-            return wrong(x, parameters, heads, mask)
-
-        function.__name__ = wrong.__name__
-        transformer_block.combined_misconception(*pair)(function)
-        return wrong
-
-    return register
-
-
-@both(only_queries_normed, first_norm_twice)
-def only_queries_normed_and_first_norm_twice(x, parameters, heads, mask):
-    p = parameters
-    return only_queries_normed(x, p | {"gain_2": p["gain_1"], "bias_2": p["bias_1"]}, heads, mask)
-
-
-@both(no_residuals, no_norms)
-def neither_residuals_nor_norms(x, parameters, heads, mask):
-    _, attention, _, feed_ = parts(parameters, heads, mask)
-    return feed_(attention(x))
-
-
-@both(post_norm, mask_ignored)
-def post_norm_without_mask(x, parameters, heads, mask):
-    return post_norm(x, *parts(parameters, heads, np.ones_like(mask)))
-
-
-@both(first_norm_twice, mask_ignored)
-def first_norm_twice_without_mask(x, parameters, heads, mask):
-    return first_norm_twice(x, *parts(parameters, heads, np.ones_like(mask)))
-
-
-@both(first_norm_twice, no_residual_at_attention)
-def first_norm_twice_no_residual_at_attention(x, parameters, heads, mask):
-    norm_1, attention, _, feed_ = parts(parameters, heads, mask)
-    return no_residual_at_attention(x, norm_1, attention, norm_1, feed_)
-
-
-@both(first_norm_twice, no_residual_at_feed_forward)
-def first_norm_twice_no_residual_at_feed_forward(x, parameters, heads, mask):
-    norm_1, attention, _, feed_ = parts(parameters, heads, mask)
-    return no_residual_at_feed_forward(x, norm_1, attention, norm_1, feed_)
-
-
-@both(post_norm, first_norm_twice)
-def post_norm_first_norm_twice(x, parameters, heads, mask):
-    norm_1, attention, _, feed_ = parts(parameters, heads, mask)
-    return post_norm(x, norm_1, attention, norm_1, feed_)
-
-
-@both(no_residuals, mask_ignored)
-def neither_residuals_nor_mask(x, parameters, heads, mask):
-    return no_residuals(x, *parts(parameters, heads, np.ones_like(mask)))
-
-
-@transformer_block.common_mistake
-def modifies_argument(x, parameters, heads, mask):
-    norm_1, attention, norm_2, feed_ = parts(parameters, heads, mask)
-    x += attention(norm_1(x))
-    x += feed_(norm_2(x))
-    return x
-
-
-@transformer_block.common_mistake
-def returns_a_tuple(x, parameters, heads, mask):
-    return block(x, parameters, heads, mask), parameters["w_q"]
-
-
-@transformer_block.common_mistake
-def lower_precision(x, parameters, heads, mask):
-    return block(x, parameters, heads, mask).astype(np.float32)
-
-
-@mistake(
-    "The feed-forward comes first, and attention second.",
-    "In which order do the parts stand in the picture?",
-)
-def feed_forward_first_with_the_norms_as_named(x, norm_1, attention, norm_2, feed_):
-    x = x + feed_(norm_1(x))
-    return x + attention(norm_2(x))
-
-
-@mistake(
-    "The second norm reads the normed words of the first one, so the feed-forward does not see what attention has written.",
-    "Of what is the second norm taken: of x as it is by then, or of the words that attention read?",
-)
-def second_norm_of_the_first(x, norm_1, attention, norm_2, feed_):
-    y = norm_1(x)
-    return x + attention(y) + feed_(norm_2(y))
-
-
-@mistake(
-    "The words as they came are counted twice in the first sum.",
-    "What is added to the result of attention: x, or twice x?",
-)
-def stream_doubled(x, norm_1, attention, norm_2, feed_):
-    x = 2 * x + attention(norm_1(x))
-    return x + feed_(norm_2(x))
-
-
-@mistake(
-    "Attention stands in both halves; the feed-forward is missing.",
-    "What is the second half of the block?",
-)
-def attention_twice(x, norm_1, attention, norm_2, feed_):
-    x = x + attention(norm_1(x))
-    return x + attention(norm_2(x))
+    y = passes_by + added
+    if slip.no_attention:
+        y = x
+    if slip.post_norm:
+        y = norm_1(y)
+    if slip.no_feed_forward:
+        return y
+
+    # The second half.
+    normed_again = norm_2(slip.choose(y, side_by_side=x, second_norm_of_the_first=normed))
+    if slip.no_norms or slip.no_second_norm or slip.post_norm or slip.results_normalised:
+        normed_again = y
+    if slip.feed_forward_reads_the_first_norm:
+        normed_again = normed
+    passes_by = slip.choose(
+        y,
+        no_residuals=0,
+        no_residual_at_feed_forward=0,
+        residuals_of_the_normalised=normed_again,
+        second_residual_normalised=normed_again,
+        second_residual_from_the_start=x,
+        added_twice=x + y,
+        only_what_is_added=added,
+    )
+    added = second_part(normed_again)
+    if slip.results_normalised:
+        added = norm_2(added)
+    result = passes_by + added
+    if slip.post_norm or slip.norm_at_the_end:
+        result = norm_2(result)
+    if slip.modifies_argument:
+        x[...] = result
+        return x
+    return slip.choose(result, returns_a_tuple=(result, p["w_q"]), lower_precision=result.astype(np.float32))
 
 
 # Other right answers, which must pass.
