@@ -48,166 +48,87 @@ def two(rng):
     return inputs(random_weights(rng, 2, False))
 
 
-def diagonal(weights, offset=-1):
-    return np.diagonal(weights, offset=offset)
-
-
-def wrong(means, nudge):
-    return previous_token_score.misconception(means=means, nudge=nudge)
-
-
-@wrong(
-    means="You took each token's weight for itself, the diagonal.",
-    nudge="The weight of token i for token i − 1 is in which row and which column?",
-)
-def for_itself(weights):
-    return float(diagonal(weights, 0).mean())
-
-
-@wrong(
-    means="You took each token's weight for the token *after* it.",
-    nudge="Rows are queries, columns are keys. Is the diagonal that you want above or below the main one?",
-)
-def the_word_after(weights):
-    return float(diagonal(weights, 1).mean())
-
-
-@wrong(
-    means="You went two tokens back.",
-    nudge="The weight of token i for token i − 1 is in which row and which column?",
-)
-def two_words_back(weights):
-    return float(diagonal(weights, -2).mean()) if len(weights) > 2 else 0.0
-
-
-@wrong(
-    means="You divided by L; the first token has no token before it, so that L − 1 weights count.",
-    nudge="How many tokens have a token before them?",
-)
-def divided_by_all_words(weights):
-    return float(diagonal(weights).sum() / len(weights))
-
-
-@wrong(
-    means="Row 0 comes in with column −1, which NumPy takes for the *last* column.",
-    nudge="What is weights[0, 0 - 1]?",
-)
-def column_minus_one(weights):
-    return float(np.mean([weights[i, i - 1] for i in range(len(weights))]))
-
-
-@wrong(
-    means="You added the weights up; their mean is expected.",
-    nudge="Between which numbers should a score lie?",
-)
-def sum_for_mean(weights):
-    return float(diagonal(weights).sum())
-
-
-@wrong(
-    means="You counted the rows whose *largest* weight is on the token before; the weights themselves are averaged.",
-    nudge="What does a head score that gives 0.4 to the token before, and less to every other?",
-)
-def share_of_largest(weights):
-    return float(np.mean(weights[1:].argmax(axis=1) == np.arange(len(weights) - 1)))
-
-
-@wrong(
-    means="You took the largest weight of each row, whatever its position.",
-    nudge="Does it matter in your function which token a weight is for?",
-)
-def largest_of_each_row(weights):
-    return float(weights[1:].max(axis=1).mean())
-
-
-@wrong(
-    means="You took the weights for *all* earlier tokens together; only the one right before counts.",
-    nudge="How many numbers of row 5 come into the score?",
-)
-def all_earlier_words(weights):
-    return float(np.tril(weights, -1).sum(axis=1)[1:].mean())
-
-
-@wrong(
-    means="You averaged over all entries of the matrix; there are L − 1 that count.",
-    nudge="How many weights are of a token for the one before it?",
-)
-def over_the_whole_table(weights):
-    return float(diagonal(weights).sum() / weights.size)
-
-
-@wrong(
-    means="You averaged over the whole lower triangle with its zeros above; only the line below the diagonal counts.",
-    nudge="How many weights are of a token for the one before it?",
-)
-def mean_of_the_lower_triangle(weights):
-    return float(np.tril(weights, -1).mean())
-
-
-@wrong(
-    means="You averaged over the matrix without its first row and last column; only the line below the diagonal counts.",
-    nudge="How many numbers of row 5 come into the score?",
-)
-def mean_of_the_part(weights):
-    return float(weights[1:, :-1].mean())
-
-
-@wrong(means="You took the median; the mean is expected.", nudge="What does the docstring promise?")
-def median_for_mean(weights):
-    return float(np.median(diagonal(weights)))
-
-
-@wrong(
-    means="You left out the second token, which has a token before it.",
-    nudge="Which is the first i that counts?",
-)
-def from_the_third_word(weights):
-    return float(diagonal(weights)[1:].mean()) if len(weights) > 2 else 0.0
-
-
-@wrong(
-    means="The last token is left out.",
-    nudge="Which is the last i that counts?",
-)
-def without_the_last(weights):
-    return float(diagonal(weights)[:-1].mean()) if len(weights) > 2 else 0.0
-
-
-@wrong(means="Only the last token counts.", nudge="Of how many tokens is the mean taken?")
-def last_word_only(weights):
-    return float(weights[-1, -2])
-
-
-@wrong(
-    means="You took the largest of the weights for the token before; their mean is expected.",
-    nudge="Which one number says how a head behaves *on average*?",
-)
-def largest_for_mean(weights):
-    return float(diagonal(weights).max())
-
-
-@wrong(
-    means="You returned the weights of all tokens; their mean, one number, is expected.",
-    nudge="What does the docstring promise?",
-)
-def not_averaged(weights):
-    return diagonal(weights).copy()
-
-
-@previous_token_score.misconception(
-    means="You took the mean over all earlier tokens; only the token right before counts.",
-    nudge="How many weights of row i does the score look at?",
-)
-def every_earlier_weight(weights):
-    return float(weights[np.tril_indices(len(weights), -1)].mean())
-
-
-@wrong(
-    means="You took each token's weight for the *first* token; the one right before it is meant.",
-    nudge="The weight of token i for token i − 1 is in which row and which column?",
-)
-def for_the_first_word(weights):
-    return float(weights[1:, 0].mean())
+@previous_token_score.slips("""
+    for_itself: You took each token's weight for itself, the diagonal.
+        Hint: The weight of token i for token i − 1 is in which row and which column?
+    the_word_after: You took each token's weight for the token *after* it.
+        Hint: Rows are queries, columns are keys. Is the diagonal that you want above or below the main
+        one?
+    two_words_back: You went two tokens back.
+        Hint: The weight of token i for token i − 1 is in which row and which column?
+    divided_by_all_words: You divided by L; the first token has no token before it, so that L − 1 weights
+        count.
+        Hint: How many tokens have a token before them?
+    column_minus_one: Row 0 comes in with column −1, which NumPy takes for the *last* column.
+        Hint: What is weights[0, 0 - 1]?
+    sum_for_mean: You added the weights up; their mean is expected.
+        Hint: Between which numbers should a score lie?
+    share_of_largest: You counted the rows whose *largest* weight is on the token before; the weights
+        themselves are averaged.
+        Hint: What does a head score that gives 0.4 to the token before, and less to every other?
+    largest_of_each_row: You took the largest weight of each row, whatever its position.
+        Hint: Does it matter in your function which token a weight is for?
+    all_earlier_words: You took the weights for *all* earlier tokens together; only the one right before
+        counts.
+        Hint: How many numbers of row 5 come into the score?
+    over_the_whole_table: You averaged over all entries of the matrix; there are L − 1 that count.
+        Hint: How many weights are of a token for the one before it?
+    mean_of_the_lower_triangle: You averaged over the whole lower triangle with its zeros above; only the
+        line below the diagonal counts.
+        Hint: How many weights are of a token for the one before it?
+    mean_of_the_part: You averaged over the matrix without its first row and last column; only the line
+        below the diagonal counts.
+        Hint: How many numbers of row 5 come into the score?
+    median_for_mean: You took the median; the mean is expected. Hint: What does the docstring promise?
+    from_the_third_word: You left out the second token, which has a token before it.
+        Hint: Which is the first i that counts?
+    without_the_last: The last token is left out. Hint: Which is the last i that counts?
+    last_word_only: Only the last token counts. Hint: Of how many tokens is the mean taken?
+    largest_for_mean: You took the largest of the weights for the token before; their mean is expected.
+        Hint: Which one number says how a head behaves *on average*?
+    not_averaged: You returned the weights of all tokens; their mean, one number, is expected.
+        Hint: What does the docstring promise?
+    every_earlier_weight: You took the mean over all earlier tokens; only the token right before counts.
+        Hint: How many weights of row i does the score look at?
+    for_the_first_word: You took each token's weight for the *first* token; the one right before it is
+        meant.
+        Hint: The weight of token i for token i − 1 is in which row and which column?
+""")
+def previous_token_score_with_slips(slip, weights):
+    length = len(weights)
+    before = np.diagonal(weights, offset=-1)
+    if slip.not_averaged:
+        return before.copy()
+    rows = weights[1:]
+    counted = slip.choose(
+        before,
+        for_itself=np.diagonal(weights),
+        the_word_after=np.diagonal(weights, offset=1),
+        two_words_back=np.diagonal(weights, offset=-2),
+        column_minus_one=weights[np.arange(length), np.arange(length) - 1],
+        share_of_largest=rows.argmax(axis=1) == np.arange(length - 1),
+        largest_of_each_row=rows.max(axis=1),
+        all_earlier_words=np.tril(weights, -1).sum(axis=1)[1:],
+        mean_of_the_lower_triangle=np.tril(weights, -1),
+        mean_of_the_part=weights[1:, :-1],
+        from_the_third_word=before[1:],
+        without_the_last=before[:-1],
+        last_word_only=before[-1:],
+        every_earlier_weight=weights[np.tril_indices(length, -1)],
+        for_the_first_word=rows[:, 0],
+    )
+    if not counted.size:  # a slip that counts none of two tokens
+        return 0.0
+    total = before.sum()
+    score = slip.choose(
+        counted.mean(),
+        divided_by_all_words=total / length,
+        sum_for_mean=total,
+        over_the_whole_table=total / weights.size,
+        median_for_mean=np.median(before),
+        largest_for_mean=before.max(),
+    )
+    return float(score)
 
 
 # Other right answers, which must pass.
