@@ -64,135 +64,74 @@ def rows_of(w_o, heads):
     return w_o.reshape(heads, -1, w_o.shape[1])
 
 
-def contributions(weights, values, w_o):
-    return weights @ values @ rows_of(w_o, len(weights))
-
-
-def wrong(means, nudge):
-    return head_contributions.misconception(means=means, nudge=nudge)
-
-
-@wrong(
-    means="You multiplied by the head's *columns* of w_o; a head's result enters through its rows.",
-    nudge="merged @ w_o: which axis of w_o meets the numbers of a head?",
-)
-def columns_for_rows(weights, values, w_o):
-    return contributions(weights, values, w_o.T)
-
-
-@wrong(
-    means="Every head uses the first head's rows of w_o.",
-    nudge="Where do the rows of head 1 begin?",
-)
-def first_rows_for_all(weights, values, w_o):
-    return weights @ values @ w_o[: values.shape[-1]]
-
-
-@wrong(
-    means="You took every `heads`-th row of w_o; the rows of one head are neighbours.",
-    nudge="In which order does merge_heads put the numbers of the heads side by side?",
-)
-def every_so_many_rows(weights, values, w_o):
-    heads = len(weights)
-    return np.array([weights[h] @ values[h] @ w_o[h::heads] for h in range(heads)])
-
-
-@wrong(
-    means="The heads use each other's rows of w_o, in reverse order.",
-    nudge="Whose rows are the first rows of w_o?",
-)
-def rows_in_reverse(weights, values, w_o):
-    return weights @ values @ rows_of(w_o, len(weights))[::-1]
-
-
-@wrong(
-    means="You multiplied by the attention weights the wrong way round: their columns averaged, not their rows.",
-    nudge="Which axis of the weights sums to 1, and which axis of the values does it meet?",
-)
-def weights_transposed(weights, values, w_o):
-    return contributions(np.swapaxes(weights, -1, -2), values, w_o)
-
-
-@wrong(
-    means="The attention weights are missing: each token contributes its own value.",
-    nudge="What does a head do with the values before w_o?",
-)
-def without_the_weights(weights, values, w_o):
-    return values @ rows_of(w_o, len(weights))
-
-
-@wrong(
-    means="You applied a softmax to the weights; they are attention weights already.",
-    nudge="What do the rows of `weights` sum to?",
-)
-def softmax_again(weights, values, w_o):
-    powers = np.exp(weights)
-    return contributions(powers / powers.sum(axis=-1, keepdims=True), values, w_o)
-
-
-@wrong(
-    means="You divided by the number of heads; what the heads add to the stream is a sum, not a mean.",
-    nudge="What must the contributions of all heads sum to?",
-)
-def mean_for_sum(weights, values, w_o):
-    return contributions(weights, values, w_o) / len(weights)
-
-
-@wrong(
-    means="Each entry is the sum of all heads; each head should have its own.",
-    nudge="Which axis of the result belongs to the heads, and was anything summed over it?",
-)
-def the_sum_for_each_head(weights, values, w_o):
-    found = contributions(weights, values, w_o)
-    return np.broadcast_to(found.sum(axis=0), found.shape).copy()
-
-
-@wrong(
-    means="Each entry is the sum of this head and all heads before it.",
-    nudge="Does your loop add to what the last head has left?",
-)
-def running_sum(weights, values, w_o):
-    return contributions(weights, values, w_o).cumsum(axis=0)
-
-
-@wrong(
-    means="These are all heads together, (L, d); the result should keep them apart, (heads, L, d).",
-    nudge="Over which axis did you sum?",
-)
-def all_heads_together(weights, values, w_o):
-    return contributions(weights, values, w_o).sum(axis=0)
-
-
-@wrong(
-    means="The axes are (L, heads, d); the heads should come first.",
-    nudge="Which shape does the docstring promise?",
-)
-def heads_second(weights, values, w_o):
-    return contributions(weights, values, w_o).swapaxes(0, 1)
-
-
-@wrong(
-    means="The product with w_o is missing: these are the heads' results, not what they add to the stream.",
-    nudge="How does a head's result of d_head numbers become one of d numbers?",
-)
-def before_w_o(weights, values, w_o):
-    return weights @ values
-
-
-@wrong(
-    means="Every head uses the first head's attention weights.",
-    nudge="Do `weights` and `values` get the same index in your loop?",
-)
-def first_weights_for_all(weights, values, w_o):
-    return contributions(np.broadcast_to(weights[:1], weights.shape), values, w_o)
-
-
-@wrong(
-    means="Every head uses the first head's values.",
-    nudge="Do `weights` and `values` get the same index in your loop?",
-)
-def first_values_for_all(weights, values, w_o):
-    return contributions(weights, np.broadcast_to(values[:1], values.shape), w_o)
+@head_contributions.slips("""
+    columns_for_rows: You multiplied by the head's *columns* of w_o; a head's result enters through its
+        rows.
+        Hint: merged @ w_o: which axis of w_o meets the numbers of a head?
+    first_rows_for_all: Every head uses the first head's rows of w_o.
+        Hint: Where do the rows of head 1 begin?
+    every_so_many_rows: You took every `heads`-th row of w_o; the rows of one head are neighbours.
+        Hint: In which order does merge_heads put the numbers of the heads side by side?
+    rows_in_reverse: The heads use each other's rows of w_o, in reverse order.
+        Hint: Whose rows are the first rows of w_o?
+    weights_transposed: You multiplied by the attention weights the wrong way round: their columns
+        averaged, not their rows.
+        Hint: Which axis of the weights sums to 1, and which axis of the values does it meet?
+    without_the_weights: The attention weights are missing: each token contributes its own value.
+        Hint: What does a head do with the values before w_o?
+    softmax_again: You applied a softmax to the weights; they are attention weights already.
+        Hint: What do the rows of `weights` sum to?
+    mean_for_sum: You divided by the number of heads; what the heads add to the stream is a sum, not a
+        mean.
+        Hint: What must the contributions of all heads sum to?
+    the_sum_for_each_head: Each entry is the sum of all heads; each head should have its own.
+        Hint: Which axis of the result belongs to the heads, and was anything summed over it?
+    running_sum: Each entry is the sum of this head and all heads before it.
+        Hint: Does your loop add to what the last head has left?
+    all_heads_together: These are all heads together, (L, d); the result should keep them apart, (heads,
+        L, d).
+        Hint: Over which axis did you sum?
+    heads_second: The axes are (L, heads, d); the heads should come first.
+        Hint: Which shape does the docstring promise?
+    before_w_o: The product with w_o is missing: these are the heads' results, not what they add to the
+        stream.
+        Hint: How does a head's result of d_head numbers become one of d numbers?
+    first_weights_for_all: Every head uses the first head's attention weights.
+        Hint: Do `weights` and `values` get the same index in your loop?
+    first_values_for_all: Every head uses the first head's values.
+        Hint: Do `weights` and `values` get the same index in your loop?
+""")
+def head_contributions_with_slips(slip, weights, values, w_o):
+    heads, _, size = values.shape
+    if slip.first_weights_for_all:
+        weights = np.broadcast_to(weights[:1], weights.shape)
+    if slip.first_values_for_all:
+        values = np.broadcast_to(values[:1], values.shape)
+    if slip.softmax_again:
+        weights = np.exp(weights) / np.exp(weights).sum(axis=-1, keepdims=True)
+    if slip.weights_transposed:
+        weights = weights.swapaxes(-1, -2)
+    results = slip.choose(weights @ values, without_the_weights=values)
+    if slip.before_w_o:
+        return results
+    rows = rows_of(slip.choose(w_o, columns_for_rows=w_o.T), heads)
+    rows = slip.choose(
+        rows,
+        first_rows_for_all=rows[:1],
+        every_so_many_rows=w_o.reshape(size, heads, -1).swapaxes(0, 1),
+        rows_in_reverse=rows[::-1],
+    )
+    found = results @ rows
+    if slip.mean_for_sum:
+        found = found / heads
+    if slip.the_sum_for_each_head:
+        found = np.repeat(found.sum(axis=0, keepdims=True), heads, axis=0)
+    return slip.choose(
+        found,
+        running_sum=found.cumsum(axis=0),
+        all_heads_together=found.sum(axis=0),
+        heads_second=found.swapaxes(0, 1),
+    )
 
 
 # Other right answers, which must pass.
