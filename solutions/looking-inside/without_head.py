@@ -51,194 +51,85 @@ def only(rng):
     return given(rng, 1, 4, 0)
 
 
-def zeroed(w_o, rows=slice(0, 0), columns=slice(None)):
-    result = w_o.copy()
-    result[rows, columns] = 0
-    return result
-
-
-def rows_of(w_o, head, heads):
-    size = len(w_o) // heads
-    return slice(head * size, (head + 1) * size)
-
-
-def wrong(means, nudge):
-    return without_head.misconception(means=means, nudge=nudge)
-
-
-@wrong(
-    means="You set the head's *columns* to 0; a head's result enters through its rows.",
-    nudge="merged @ w_o: which axis of w_o meets the numbers of a head?",
-)
-def columns_for_rows(w_o, head, heads):
-    return zeroed(w_o, slice(None), rows_of(w_o, head, heads))
-
-
-@wrong(
-    means="Only the square of the head's rows and columns is 0; the rows are zero over their whole length.",
-    nudge="A head's result is added to how many numbers of the stream?",
-)
-def rows_and_columns(w_o, head, heads):
-    return zeroed(w_o, rows_of(w_o, head, heads), rows_of(w_o, head, heads))
-
-
-@wrong(
-    means="You took the head's rows *and* its columns away.",
-    nudge="What is in the head's columns: what it writes, or what all heads write to some numbers of the stream?",
-)
-def cross_for_rows(w_o, head, heads):
-    return zeroed(zeroed(w_o, rows_of(w_o, head, heads)), slice(None), rows_of(w_o, head, heads))
-
-
-@wrong(
-    means="All heads are ablated but the one that should be.",
-    nudge="Which rows are to be zero, and which stay as they are?",
-)
-def the_others(w_o, head, heads):
-    return w_o - zeroed(w_o, rows_of(w_o, head, heads))
-
-
-@wrong(
-    means="The rows of the head after this one are zero: heads are counted from 0.",
-    nudge="Where do the rows of head 0 begin?",
-)
-def the_next_head(w_o, head, heads):
-    return zeroed(w_o, rows_of(w_o, head + 1, heads))
-
-
-@wrong(
-    means="The rows of the head before this one are zero: heads are counted from 0.",
-    nudge="Where do the rows of head 0 begin?",
-)
-def the_head_before(w_o, head, heads):
-    return zeroed(w_o, rows_of(w_o, (head - 1) % heads, heads))
-
-
-@wrong(
-    means="You took every `heads`-th row; a head's rows are neighbours.",
-    nudge="In which order does merge_heads put the numbers of the heads side by side?",
-)
-def every_so_many_rows(w_o, head, heads):
-    return zeroed(w_o, slice(head, None, heads))
-
-
-@wrong(
-    means="Only one row is zero; a head has d / heads of them.",
-    nudge="How many numbers does a head hand over for each token?",
-)
-def one_row(w_o, head, heads):
-    return zeroed(w_o, slice(head, head + 1))
-
-
-@wrong(
-    means="Only the first of the head's rows is zero; it has d / heads of them.",
-    nudge="How many numbers does a head hand over for each token?",
-)
-def first_row_of_the_head(w_o, head, heads):
-    start = rows_of(w_o, head, heads).start
-    return zeroed(w_o, slice(start, start + 1))
-
-
-@wrong(
-    means="You took `heads` rows; a head has d / heads of them.",
-    nudge="How many numbers does a head hand over for each token?",
-)
-def as_many_rows_as_heads(w_o, head, heads):
-    return zeroed(w_o, slice(head * heads, (head + 1) * heads))
-
-
-@wrong(
-    means="You always split the matrix into two heads; how many there are, `heads` says.",
-    nudge="Where in your function does `heads` appear?",
-)
-def always_two_heads(w_o, head, heads):
-    return zeroed(w_o, rows_of(w_o, head, 2))
-
-
-@wrong(
-    means="You set the head's rows to −∞, as for scores before a softmax. These rows are multiplied, so they must be 0.",
-    nudge="By what must a number be multiplied so that nothing of it arrives?",
-)
-def minus_infinity(w_o, head, heads):
-    result = w_o.copy()
-    result[rows_of(w_o, head, heads)] = -np.inf
-    return result
-
-
-@wrong(
-    means="From the head's first row on everything is zero: the heads after it are ablated too.",
-    nudge="Where do the head's rows end?",
-)
-def and_all_after_it(w_o, head, heads):
-    return zeroed(w_o, slice(rows_of(w_o, head, heads).start, None))
-
-
-@wrong(
-    means="Everything up to the head's last row is zero: the heads before it are ablated too.",
-    nudge="Where do the head's rows begin?",
-)
-def and_all_before_it(w_o, head, heads):
-    return zeroed(w_o, slice(rows_of(w_o, head, heads).stop))
-
-
-@wrong(
-    means="One row too many is zero: a slice's end does not belong to it.",
-    nudge="Which is the last row of w_o[2:4]?",
-)
-def one_row_too_many(w_o, head, heads):
-    rows = rows_of(w_o, head, heads)
-    return zeroed(w_o, slice(rows.start, rows.stop + 1))
-
-
-@wrong(
-    means="One row too few is zero.",
-    nudge="Which is the last row of w_o[2:4]?",
-)
-def one_row_too_few(w_o, head, heads):
-    rows = rows_of(w_o, head, heads)
-    return zeroed(w_o, slice(rows.start, rows.stop - 1))
-
-
-@wrong(
-    means="The head's rows are cut out, so that the matrix no longer fits; they are to be zero.",
-    nudge="Which shape must the matrix have, so that merged @ w_o still works?",
-)
-def rows_cut_out(w_o, head, heads):
-    return np.delete(w_o, rows_of(w_o, head, heads), axis=0)
-
-
-@wrong(
-    means="You returned the head's rows alone.",
-    nudge="Which shape does the docstring promise?",
-)
-def only_its_rows(w_o, head, heads):
-    return w_o[rows_of(w_o, head, heads)].copy()
-
-
-@wrong(
-    means="You set the head's rows to 1. They must be 0, because with 1 the head still adds something.",
-    nudge="By what must a number be multiplied so that nothing of it arrives?",
-)
-def ones_for_zeros(w_o, head, heads):
-    result = w_o.copy()
-    result[rows_of(w_o, head, heads)] = 1
-    return result
-
-
-@wrong(means="Nothing is zero: the matrix came back as it was.", nudge="Which rows should be different?")
-def unchanged(w_o, head, heads):
-    return w_o.copy()
-
-
-@wrong(means="Everything is zero: all heads are ablated.", nudge="Which rows should stay as they were?")
-def all_heads_gone(w_o, head, heads):
-    return np.zeros_like(w_o)
-
-
-@without_head.common_mistake
-def modifies_argument(w_o, head, heads):
-    w_o[rows_of(w_o, head, heads)] = 0
-    return w_o
+@without_head.slips("""
+    columns_for_rows: You set the head's *columns* to 0; a head's result enters through its rows.
+        Hint: merged @ w_o: which axis of w_o meets the numbers of a head?
+    rows_and_columns: Only the square of the head's rows and columns is 0; the rows are zero over their
+        whole length.
+        Hint: A head's result is added to how many numbers of the stream?
+    cross_for_rows: You took the head's rows *and* its columns away.
+        Hint: What is in the head's columns: what it writes, or what all heads write to some numbers of
+        the stream?
+    the_others: All heads are ablated but the one that should be.
+        Hint: Which rows are to be zero, and which stay as they are?
+    the_next_head: The rows of the head after this one are zero: heads are counted from 0.
+        Hint: Where do the rows of head 0 begin?
+    the_head_before: The rows of the head before this one are zero: heads are counted from 0.
+        Hint: Where do the rows of head 0 begin?
+    every_so_many_rows: You took every `heads`-th row; a head's rows are neighbours.
+        Hint: In which order does merge_heads put the numbers of the heads side by side?
+    one_row: Only one row is zero; a head has d / heads of them.
+        Hint: How many numbers does a head hand over for each token?
+    first_row_of_the_head: Only the first of the head's rows is zero; it has d / heads of them.
+        Hint: How many numbers does a head hand over for each token?
+    as_many_rows_as_heads: You took `heads` rows; a head has d / heads of them.
+        Hint: How many numbers does a head hand over for each token?
+    always_two_heads: You always split the matrix into two heads; how many there are, `heads` says.
+        Hint: Where in your function does `heads` appear?
+    minus_infinity: You set the head's rows to −∞, as for scores before a softmax. These rows are
+        multiplied, so they must be 0.
+        Hint: By what must a number be multiplied so that nothing of it arrives?
+    and_all_after_it: From the head's first row on everything is zero: the heads after it are ablated
+        too.
+        Hint: Where do the head's rows end?
+    and_all_before_it: Everything up to the head's last row is zero: the heads before it are ablated too.
+        Hint: Where do the head's rows begin?
+    one_row_too_many: One row too many is zero: a slice's end does not belong to it.
+        Hint: Which is the last row of w_o[2:4]?
+    one_row_too_few: One row too few is zero. Hint: Which is the last row of w_o[2:4]?
+    rows_cut_out: The head's rows are cut out, so that the matrix no longer fits; they are to be zero.
+        Hint: Which shape must the matrix have, so that merged @ w_o still works?
+    only_its_rows: You returned the head's rows alone. Hint: Which shape does the docstring promise?
+    ones_for_zeros: You set the head's rows to 1. They must be 0, because with 1 the head still adds
+        something.
+        Hint: By what must a number be multiplied so that nothing of it arrives?
+    unchanged: Nothing is zero: the matrix came back as it was. Hint: Which rows should be different?
+    all_heads_gone: Everything is zero: all heads are ablated. Hint: Which rows should stay as they were?
+    modifies_argument
+""")
+def without_head_with_slips(slip, w_o, head, heads):
+    if slip.the_next_head:
+        head = head + 1
+    if slip.the_head_before:
+        head = (head - 1) % heads
+    size = len(w_o) // slip.choose(heads, always_two_heads=2)
+    start, stop = head * size, (head + 1) * size
+    rows, columns = slice(start, stop), slice(None)
+    if slip.rows_cut_out:
+        return np.delete(w_o, rows, axis=0)
+    if slip.only_its_rows:
+        return w_o[rows].copy()
+    rows = slip.choose(
+        rows,
+        columns_for_rows=slice(None),
+        every_so_many_rows=slice(head, None, heads),
+        one_row=slice(head, head + 1),
+        first_row_of_the_head=slice(start, start + 1),
+        as_many_rows_as_heads=slice(head * heads, (head + 1) * heads),
+        and_all_after_it=slice(start, None),
+        and_all_before_it=slice(stop),
+        one_row_too_many=slice(start, stop + 1),
+        one_row_too_few=slice(start, stop - 1),
+        unchanged=slice(0, 0),
+        all_heads_gone=slice(None),
+    )
+    if slip.columns_for_rows or slip.rows_and_columns:
+        columns = slice(start, stop)
+    result = slip.choose(w_o.copy(), modifies_argument=w_o)
+    result[rows, columns] = slip.choose(0, minus_infinity=-np.inf, ones_for_zeros=1)
+    if slip.cross_for_rows:
+        result[:, rows] = 0
+    return slip.choose(result, the_others=w_o - result)
 
 
 # Other right answers, which must pass.
