@@ -133,7 +133,7 @@ class Assertion:
         outer_calls = [call for call in calls if call not in inner_calls]
         return {*map(get_called_name, inner_calls)} - {*map(get_called_name, outer_calls)}
 
-    def depends_on_calls_elsewhere(self, function: str) -> bool:
+    def depends_on_outside_calls_of(self, function: str) -> bool:
         """Return True if the assertion depends on calls of `function` that do not stand in it.
 
         They stand in another statement, `timer.elapsed < 1`, or in a helper, `spread(draw) < 1`.

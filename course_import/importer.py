@@ -685,7 +685,7 @@ class _NotebookImporter:
     def _has_cases_for(self, assertion: Assertion, cell: SourceCell) -> bool:
         """Return True if the cases compare all calls that this assertion depends on."""
         for name in assertion.names & set(self.exercises):
-            if not self.exercises[name].calls or assertion.depends_on_calls_elsewhere(name):
+            if not self.exercises[name].calls or assertion.depends_on_outside_calls_of(name):
                 return False
         for call in self._find_calls(assertion, cell):
             plan = self.exercises.get(call.function)

@@ -34,7 +34,7 @@ from autograder.core.notebook_cells import (
 )
 from autograder.core.text_format import format_count, join_words
 from autograder.student import answer_key
-from autograder.student.reuse import make_grading_environment
+from autograder.student.reuse import make_grading_like_environment
 
 MAX_CELL_SECONDS = 600  # a cell that trains a model takes a minute, or longer on a busy machine
 
@@ -379,7 +379,7 @@ def make_kernel_environment(course: Path) -> dict[str, str]:
     """
     thread_variables = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
     one_thread = dict.fromkeys(thread_variables, "1")
-    return {**make_grading_environment(course), **one_thread, "COURSE_BUILD": "1"}
+    return {**make_grading_like_environment(course), **one_thread, "COURSE_BUILD": "1"}
 
 
 def _merge_consecutive_streams(outputs: Sequence[NotebookNode]) -> list[NotebookNode]:

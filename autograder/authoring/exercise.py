@@ -674,7 +674,7 @@ class Exercise:
 
     @property
     def points_outside_parts(self) -> float:
-        """Points that the parts leave, for the cases of no part."""
+        """Points of the exercise less those of its parts, for the cases that belong to no part."""
         return max(self.points - sum(self.parts.values()), 0.0)
 
     def check_parts(self) -> None:

@@ -91,6 +91,6 @@ def make_settings(course: Course) -> Config:
     c.HTMLExporter.preprocessors = ["autograder.reports.safe_formgrader.SafePages"]
 
     # Let `nbgrader generate_feedback` write the same page as `autograder feedback`.
-    c.GenerateFeedback.exporter_class = "autograder.reports.feedback_pages.FeedbackExporter"
+    c.GenerateFeedback.exporter_class = "autograder.reports.feedback_pages.NbgraderFeedbackExporter"
     c.GenerateFeedback.preprocessors = []
     return c

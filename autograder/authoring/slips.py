@@ -62,7 +62,7 @@ class Slips:
         return name in self._active
 
     def choose(self, right: Any, **wrong: Any) -> Any:
-        """Return the value of the slip that is to be made, or the right value without one.
+        """Return the wrong value of the slip that is switched on, or the right value if none is.
 
         >>> Slips({"wrong_axis"}, {"wrong_axis"}).choose(-1, wrong_axis=0)
         0

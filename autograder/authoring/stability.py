@@ -28,7 +28,7 @@ from autograder.core.text_format import format_count
 from autograder.judging.compare import same_outcome
 from autograder.judging.judge import adapt_rules_to_precision
 from autograder.student.answer_key import decode_key
-from autograder.student.reuse import make_grading_environment
+from autograder.student.reuse import make_grading_like_environment
 from autograder.values.case_records import (
     ComparisonRules,
     ExpectedError,
@@ -63,7 +63,10 @@ def find_processor_dependent_results(lab: Lab, key_files: Mapping[str, Any]) -> 
             if name.endswith(".key"):
                 Path(folder, name).write_bytes(content)
         command = [sys.executable, "-m", __name__, str(lab.course.root), lab.name, folder]
-        environment = {**make_grading_environment(lab.course.root), **make_environment_of_other_processor()}
+        environment = {
+            **make_grading_like_environment(lab.course.root),
+            **make_environment_of_other_processor(),
+        }
         process = subprocess.run(
             command, env=environment, capture_output=True, text=True, encoding="utf-8", errors="replace"
         )

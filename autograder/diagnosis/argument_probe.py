@@ -209,7 +209,7 @@ def _describe_repairing_change(
     explains nothing: then (`are_finite` is False) no numbers are multiplied.
     """
     omitted_names = set(calls[0]).difference(*map(probe.passed_arguments, failing))
-    for description, change in _list_argument_changes(calls[0], paths, omitted_names, are_finite):
+    for description, change in _list_argument_mixups(calls[0], paths, omitted_names, are_finite):
         if _change_repairs_all_cases(probe, change, calls, failing):
             return description
     return ""
@@ -323,7 +323,7 @@ def _is_array_of(value: Value, kinds: str) -> bool:
 # The functions below make changes of the arguments that may undo the effect of a mistake.
 
 
-def _list_argument_changes(
+def _list_argument_mixups(
     arguments: Arguments,
     paths: Sequence[ArgumentPath],
     omitted_names: Collection[str],

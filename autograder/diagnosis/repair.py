@@ -337,7 +337,7 @@ class _SwitchableMutations:
 
     @classmethod
     def compile(cls, function: Any, ranks: Sequence[int]) -> "_SwitchableMutations | None":
-        """Compile a function's notebook cell with mutations of these ranks; None if impossible."""
+        """Compile a function's cell with all mutations of these ranks built in; None if impossible."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:

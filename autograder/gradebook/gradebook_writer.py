@@ -199,7 +199,7 @@ class GradebookWriter:
     def _rescale_marks_in_record_files(
         self, lab: Lab, exercise: str, cell: str, old_points: float, new_points: float
     ) -> None:
-        """Convert the manual marks of one question, kept in record files, to its new points.
+        """Rescale one question's manual marks in the record files after its points have changed.
 
         Parameters
         ----------
@@ -344,7 +344,8 @@ class GradebookWriter:
             comment = entries.comments.get(cell) or entries.comments.get(make_grade_id(name))
             withdrawn = None
             if is_changed and old_record.answers:
-                # A mark that was copied from a partner follows the partner's, so it is not kept.
+                # Do not keep a mark that was copied from a partner for later: it is copied again
+                # whenever the partner's mark changes.
                 is_copy = grade.manual_score is not None and cell in old_record.shared
                 withdrawn = _withdraw_manual_mark(grade, comment)
                 if withdrawn and old_answer and not is_copy:
@@ -372,8 +373,8 @@ class GradebookWriter:
         earlier_marks: Mapping[str, ReplacedAnswerMark],
     ) -> None:
         """Write the autograder's message on each answer as nbgrader's automatic comment."""
-        # Comments are keyed by the answer cell's name. A question has that name itself; the
-        # exercise `stable_softmax` has the cell `stable-softmax`.
+        # Comments are keyed by the name of the answer cell. A question has the same name as its
+        # cell. An exercise has not: the cell of `stable_softmax` is `stable-softmax`.
         results = {result.exercise: result for result in graded_submission.results}
         results |= {make_grade_id(result.exercise): result for result in graded_submission.results}
         for name, comment in entries.comments.items():

@@ -222,13 +222,13 @@ class ClusterClient:
         for worker in self._present:
             if worker not in {*self._slots, *self._worker_tests, *self._excluded}:
                 self._start_worker_test(worker)
-        self._finish_worker_tests()
+        self._handle_ended_worker_tests()
         for worker in self._slots.keys() - self._present.keys():
             del self._slots[worker]
         if not self._slots and not self._worker_tests:
             self._handle_no_usable_workers()
 
-    def _finish_worker_tests(self) -> None:
+    def _handle_ended_worker_tests(self) -> None:
         """Handle each worker's test that has ended or takes too long, or whose worker has left."""
         for worker, (worker_test, deadline) in list(self._worker_tests.items()):
             if worker not in self._present:

@@ -840,7 +840,7 @@ def _word_mistake_in_hidden_case(finding: Finding) -> str:
 def _make_failed_test_outputs(
     name: str, text: str, html: str = "", score: float | None = 0.0
 ) -> list[NotebookNode]:
-    """Return the outputs of a failed test cell: the message, and an error or the points of its parts.
+    """Return the outputs of a failed test cell: the message, then its partial points or an error.
 
     nbgrader gives no points for a test cell whose outputs contain an error, and those points that
     the cell's result states.

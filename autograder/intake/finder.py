@@ -218,9 +218,9 @@ class SubmissionFinder:
         self.junk_count = self.other_file_count = 0
         self._download_count = 0
         self._attempts: list[Attempt] = []
-        # The students who submitted a notebook, and the other files that students submitted, by
-        # student. The student is given by two names: the download in which the files were found,
-        # and the student's folder if the roster names no other.
+        # The students who submitted a notebook, and each student's other files. The key of a
+        # student is a pair: the name of the download that holds the files, and the name of the
+        # student's folder, for which the roster may later name another.
         self._submitters: set[tuple[str, str]] = set()
         self._other_files: dict[tuple[str, str], list[str]] = defaultdict(list)
 

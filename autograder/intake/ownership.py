@@ -575,7 +575,7 @@ class DownloadOwnership:
             if isinstance(blackboard_owner, str):
                 return blackboard_owner
             owner = blackboard_owner
-            # The file's name has the receipt's time without its zone.
+            # The file's name gives the same time as Blackboard's receipt, but without the zone.
             if receipt and receipt.time and _are_close(receipt.time, time):
                 zone = receipt.time.tzinfo or zone
         elif pattern.platform == "GitHub":
@@ -596,7 +596,7 @@ class DownloadOwnership:
     def _add_time_to_owner(
         self, owner: SubmissionAccount, time_text: str, zone: tzinfo | None
     ) -> SubmissionAccount:
-        """Return the account with the time of submission that the platform wrote into a file name.
+        """Add to an account the time of submission, which the platform wrote into a file name.
 
         Parameters
         ----------

@@ -242,7 +242,7 @@ class Roster:
         return []
 
     def find_by_account(self, identity: PlatformIdentity) -> list[Person]:
-        """Return the people who have an identifier of a platform's account; names do not count."""
+        """Return the people that a platform's account belongs to by an identifier, not by its name."""
         account = {key: getattr(identity, key) for key in _ID_FIELDS}
         return self._find_people_by_identifiers(account, identity.github)
 

@@ -285,8 +285,8 @@ def _store_attempts_of_student_and_lab(
     for attempt in attempts:
         by_submission[attempt.submission_key].append(attempt)
     submissions = [sorted(files, key=_precedence_key) for files in by_submission.values()]
-    # Store the newest submission first. Each later one then goes straight to submitted-earlier/,
-    # and none is replaced.
+    # Store the newest submission first. The older ones, which follow, then go straight to
+    # submitted-earlier/, and none is replaced.
     submissions.sort(key=lambda files: _chronological_key(files[-1]), reverse=True)
     reports: list[FileReport] = []
     for *superseded_files, attempt in submissions:

@@ -95,7 +95,7 @@ def run_test_function(function: Any, /, *args: Value, **kwargs: Value) -> Any:
 
 
 def _find_namespace(function: Any) -> Mapping[str, Any]:
-    """Return the global names of the code that defines a function or a class."""
+    """Return the global variables of the notebook or module in which a function or class is defined."""
     if isinstance(function, type):
         methods = [method for method in vars(function).values() if inspect.isfunction(method)]
         function = methods[0] if methods else function

@@ -305,7 +305,7 @@ def _is_same_result(outcome: CallOutcome, case: JudgedCase) -> bool:
 
 
 @dataclass(frozen=True)
-class _AxisOrPartChoice:
+class _TransformationTarget:
     """Choice of the axes or parts of a result that a transformation, such as a swap, changes.
 
     `words` fill the braces of the transformation's sentences. `arguments` are passed to the
@@ -316,7 +316,7 @@ class _AxisOrPartChoice:
     arguments: dict[str, Any]
 
 
-_NO_CHOICE = _AxisOrPartChoice({}, {})
+_NO_CHOICE = _TransformationTarget({}, {})
 
 
 @dataclass(frozen=True)
@@ -326,11 +326,11 @@ class _TransformationKind:
     Parameters
     ----------
     name, means, combined_means : str
-        As in `Transformation`, with braces for the words of an `_AxisOrPartChoice`.
+        As in `Transformation`, with braces for the words of an `_TransformationTarget`.
     change : callable
-        Takes a value and the arguments of an `_AxisOrPartChoice`. Returns the transformed value.
+        Takes a value and the arguments of an `_TransformationTarget`. Returns the transformed value.
     is_sensible : callable
-        Takes the expected value, the returned value and the arguments of an `_AxisOrPartChoice`.
+        Takes the expected value, the returned value and the arguments of an `_TransformationTarget`.
         Returns True if the transformation is worth a try.
     """
 
@@ -345,7 +345,7 @@ def _make_transformations(
     kinds: Sequence[_TransformationKind],
     expected: Value,
     value: Value,
-    choices: Iterable[_AxisOrPartChoice] = (_NO_CHOICE,),
+    choices: Iterable[_TransformationTarget] = (_NO_CHOICE,),
 ) -> Iterator[Transformation]:
     """Yield each possible transformation of a result.
 
@@ -360,7 +360,7 @@ def _make_transformations(
                 yield Transformation(kind.name, means, apply, combined_means)
 
 
-def _apply_choice(change: Callable, choice: _AxisOrPartChoice, value: Value, inputs: Inputs) -> Value:
+def _apply_choice(change: Callable, choice: _TransformationTarget, value: Value, inputs: Inputs) -> Value:
     return change(value, **choice.arguments)
 
 
@@ -589,14 +589,14 @@ def _candidate_transformations_of_several_results(
         return
     if not isinstance(value, (tuple, list)):
         for i in range(count):
-            choice = _AxisOrPartChoice({"part": format_ordinal(i + 1), "count": count}, {"part": i})
+            choice = _TransformationTarget({"part": format_ordinal(i + 1), "count": count}, {"part": i})
             yield from _make_transformations(_ONE_PART_RULES, expected, value, [choice])
         return
     if len(value) != count:
         return
     for order in list(permutations(range(count)))[1:]:
         words = ", then the ".join(format_ordinal(i + 1) for i in order)
-        choice = _AxisOrPartChoice({"order": words}, {"order": order})
+        choice = _TransformationTarget({"order": words}, {"order": order})
         yield from _make_transformations(_PART_ORDER_RULES, expected, value, [choice])
     for i, part in enumerate(expected):
         if isinstance(part, (tuple, list)):
@@ -635,15 +635,15 @@ def _candidate_array_transformations(
     axis_choices = []
     for axis in axes:
         words = {"axis": describe_axis(axis), "zero": zero}
-        axis_choices.append(_AxisOrPartChoice(words, {"axis": axis}))
+        axis_choices.append(_TransformationTarget(words, {"axis": axis}))
     pair_choices = []
     for axis1, axis2 in combinations(range(-expected.ndim, 0), 2):
         words = {"axis1": describe_axis(axis1), "axis2": describe_axis(axis2)}
-        pair_choices.append(_AxisOrPartChoice(words, {"axis1": axis1, "axis2": axis2}))
+        pair_choices.append(_TransformationTarget(words, {"axis1": axis1, "axis2": axis2}))
     order_choices = []
     if expected.ndim in (3, 4):
         for order in list(permutations(range(expected.ndim)))[1:]:
-            order_choices.append(_AxisOrPartChoice({"axes": join_words(order)}, {"axes": order}))
+            order_choices.append(_TransformationTarget({"axes": join_words(order)}, {"axes": order}))
     yield from _make_transformations(_ARRAY_RULES, expected, value)
     yield from _make_transformations(_AXIS_RULES, expected, value, axis_choices)
     yield from _make_transformations(_NUMBER_RULES, expected, value)

@@ -106,8 +106,8 @@ class _PageWriter:
         self.labs = labs
         self.progress = progress
         self.outcome = FeedbackOutcome()
-        # The class uses nbgrader's exchange if there is a submission_secret.txt: the exchange puts
-        # this file into each submission that it collects.
+        # A submission_secret.txt shows that the class's submissions are collected through
+        # nbgrader's exchange, which adds this file to each of them.
         self.uses_exchange = any(classroom.submitted.glob("*/*/submission_secret.txt"))
 
     def find_changed_pages(self, force: bool) -> list[_ChangedPage]:
@@ -243,7 +243,7 @@ def _read_page_sources() -> bytes:
     return b"".join((folder / name).read_bytes() for name in _PAGE_SOURCES)
 
 
-class FeedbackExporter(Exporter):
+class NbgraderFeedbackExporter(Exporter):
     """Exporter with which `nbgrader generate_feedback` writes the autograder's feedback pages."""
 
     output_mimetype = "text/html"

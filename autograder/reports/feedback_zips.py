@@ -192,7 +192,7 @@ def _make_notebooks_with_feedback(
         notebook = classroom.notebook_path(summary.student, summary.lab)
         calls.append((course, summary, str(notebook)))
     outcomes = run_calls_in_workers(
-        render_feedback_notebook,
+        make_feedback_notebook_json,
         calls,
         workers=count_cores(),
         seconds=MAX_PAGE_SECONDS,
@@ -202,7 +202,7 @@ def _make_notebooks_with_feedback(
         yield names[i], outcome
 
 
-def render_feedback_notebook(
+def make_feedback_notebook_json(
     course_path: str, summary: FeedbackSummary, notebook_path: str, without_answers: bool
 ) -> str:
     """Return the feedback on one submission as a notebook in JSON; called in a worker process.

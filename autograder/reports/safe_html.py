@@ -152,7 +152,7 @@ def render_lab_markdown(source: str) -> Markup:
     """Return the course author's Markdown as HTML. It is not safe for Markdown by students."""
     from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-    class LabMarkdownRenderer(IPythonRenderer):
+    class MathMLMarkdownRenderer(IPythonRenderer):
         """Markdown renderer that writes formulas as MathML, and links to files as plain text."""
 
         def inline_math(self, body: str) -> str:
@@ -167,7 +167,7 @@ def render_lab_markdown(source: str) -> Markup:
                 return super().link(text, url, title)
             return text
 
-    renderer = LabMarkdownRenderer(escape=False, attachments={}, exclude_anchor_links=True)
+    renderer = MathMLMarkdownRenderer(escape=False, attachments={}, exclude_anchor_links=True)
     return Markup(_make_formulas_scrollable(MarkdownWithMath(renderer=renderer).render(source)))
 
 

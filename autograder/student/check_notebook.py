@@ -17,7 +17,7 @@ from autograder.core.kernel_log import ignore_closed_sockets
 from autograder.core.notebook_cells import get_grade_id, make_grade_id, make_test_grade_id
 from autograder.student import answer_key
 from autograder.student.check import CheckFailed, NotWrittenYet
-from autograder.student.reuse import make_grading_environment
+from autograder.student.reuse import make_grading_like_environment
 
 _CHECK_ERRORS = {CheckFailed.__name__, NotWrittenYet.__name__}
 MAX_CELL_CPU_SECONDS = 300  # a lab that trains a model takes about a minute
@@ -142,7 +142,7 @@ def _run_notebook(notebook: NotebookNode, folder: Path) -> None:
     watcher = threading.Thread(target=watch_cpu_time, daemon=True)
     watcher.start()
     try:
-        client.execute(env=make_grading_environment(course.find_course_folder(folder)))
+        client.execute(env=make_grading_like_environment(course.find_course_folder(folder)))
     except (CellTimeoutError, DeadKernelError) as error:
         if isinstance(error, CellTimeoutError) or not watcher.is_alive():
             raise NotebookError(

@@ -48,7 +48,7 @@ def in_notebook_kernel() -> bool:
     return getattr(get_shell(), "kernel", None) is not None
 
 
-def make_grading_environment(root: Path | None) -> dict[str, str]:
+def make_grading_like_environment(root: Path | None) -> dict[str, str]:
     """Return environment variables for a kernel that runs a notebook as grading does.
 
     The kernel uses the course's functions, not the student's. It can import the course's own

@@ -279,7 +279,7 @@ def copy_value(value: Value) -> Value:
 
 
 def map_inputs(inputs: Inputs, function: Callable[[Value], Value]) -> Inputs:
-    """Return the inputs of a test case with `function` applied to each argument and query."""
+    """Return a test case's inputs with `function` applied to each argument and result query."""
     queries = tuple(map(function, inputs.result_queries))
     return replace(map_arguments(inputs, inputs.args, function), result_queries=queries)
 

@@ -65,7 +65,7 @@ class _DisplayOutputPublisher(DisplayPublisher):
 
 
 class _DisplayHook(DisplayHook):
-    """Part of IPython that gets the value of a cell's last expression; it sends that on."""
+    """Part of IPython that gets the value of a cell's last expression, and sends it to the grader."""
 
     def write_output_prompt(self) -> None:
         pass

@@ -207,8 +207,8 @@ class Supervisor(SubmissionDriver):
         # The CPU time of an ended process is missing in the sum if its parent process did not wait
         # for it. Then keep the sum that was measured earlier, which is larger.
         cpu_seconds = sum(usage.cpu for usage in self._usage.values())
-        # If this process had to wait for a processor itself, it does not know what the submission
-        # did meanwhile. So a measurement counts for no more than two intervals.
+        # If this process itself was kept off the processor, the time since the last measurement
+        # says little about the submission. So charge at most two intervals.
         now = monotonic()
         elapsed = min(now - self._last_measurement, 2 * CHECK_INTERVAL_SECONDS)
         self._last_measurement = now
