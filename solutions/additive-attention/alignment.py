@@ -372,6 +372,7 @@ def _halves_exchanged(encoder_states):
     "they should be concatenated.",
     nudge="layer_1 has 2n rows. How long must a row be so that layer_1 can multiply it?",
 )
+@with_layers
 def product_in_place_of_joining(encoder_states, decoder_state, layer_1, layer_2):
     return np.tanh((encoder_states * decoder_state) @ layer_1[: encoder_states.shape[1]]) @ layer_2
 
@@ -380,6 +381,7 @@ def product_in_place_of_joining(encoder_states, decoder_state, layer_1, layer_2)
     means="You multiplied each word by the decoder state, number by number, and added both halves of layer_1.",
     nudge="Write down a joined row of two numbers and two numbers: which half of layer_1 multiplies which state?",
 )
+@with_layers
 def product_times_both_halves(encoder_states, decoder_state, layer_1, layer_2):
     n = encoder_states.shape[1]
     return np.tanh((encoder_states * decoder_state) @ (layer_1[:n] + layer_1[n:])) @ layer_2
@@ -389,6 +391,7 @@ def product_times_both_halves(encoder_states, decoder_state, layer_1, layer_2):
     means="You added the two states and the two halves of layer_1 as well, so each half also multiplies the other state.",
     nudge="Multiply (a + b)(c + d) out. Which of the four products belong in the formula?",
 )
+@with_layers
 def sum_times_both_halves(encoder_states, decoder_state, layer_1, layer_2):
     n = encoder_states.shape[1]
     return np.tanh((encoder_states + decoder_state) @ (layer_1[:n] + layer_1[n:])) @ layer_2

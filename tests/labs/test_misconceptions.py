@@ -73,6 +73,18 @@ def test_each_misconception_is_rejected_under_its_own_name(name, seed):
 
 
 @MISCONCEPTION_PARAMETERS
+def test_each_misconception_takes_the_arguments_of_every_case(name):
+    calls = {}
+    for case in draw_cases(name, SEEDS[0]):
+        for misconception in EXERCISES[name].misconceptions:
+            error = case.mistakes[misconception.name].error
+            function = getattr(misconception.function, "__name__", "")
+            if error.startswith(f"TypeError: {function}() missing "):
+                calls[misconception.name] = error
+    assert calls == {}
+
+
+@MISCONCEPTION_PARAMETERS
 @FRESH
 def test_each_right_variant_passes(name, seed):
     results = {f.__name__: finding(name, answers(name, f, seed), seed) for f in EXERCISES[name].variants}
