@@ -1,232 +1,115 @@
 """Mistakes and right answers that `softmax` and `stable_softmax` have in common."""
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
 from ._shared import exponents, shares
 
-
-class Mistake(NamedTuple):
-    """A mistake of both, as `f(x, axis, exp)`; `exp(x, axis)` is safe from overflow in the second."""
-
-    means: str
-    nudge: str
-    function: Callable
-
-
-MISTAKES = []
 RIGHT = []
 
+# Mistakes, for the list of slips of both exercises.
 
-def add_to(exercise, exp):
-    """Give an exercise the mistakes, which take their exponentials from `exp`, and the right answers.
+SLIPS = """
+    always_axis_0: You always divide by the sums down axis 0, whatever `axis` says.
+        Hint: Where in your function does the argument `axis` appear?
+    always_axis_1: You always divide by the sums along axis 1, whatever `axis` says.
+        Hint: Where in your function does the argument `axis` appear?
+    always_the_last_axis: You always divide by the sums along the last axis, whatever `axis` says.
+        Hint: Where in your function does the argument `axis` appear?
+    over_everything: You divided by the sum of the whole array, so all its numbers together add up to 1,
+        not each slice.
+        Hint: How many sums does a matrix need when axis is 0: one for each row, or one for each column?
+    axes_exchanged: You exchanged the two axes: for axis 0 each row adds up to 1, for axis 1 each column.
+        Hint: `axis` is the axis that a sum makes disappear. If a matrix is summed over axis 0, which of
+        its two sizes is left?
+    sums_without_their_axis: Your sums lost their axis, so NumPy lines them up with the wrong one: this
+        is right for axis 0 only.
+        Hint: Compare the shapes of the array and of its sums. What does `keepdims` change in them?
+    axis_put_back_at_the_end: You put the lost axis back at the end whatever `axis` says: this is right
+        for the last axis only.
+        Hint: At which place of the shape did the sum take an axis away? There it must come back.
+    made_for_matrices: You treat every axis but 0 as axis 1: fine for a matrix, wrong for arrays of more
+        axes.
+        Hint: Can you write one line that serves every axis, without asking which one it is?
+    not_divided: You took the exponentials and left it at that: nothing makes them add up to 1.
+        Hint: By what must a number be divided to become its share of the whole?
+    divided_by_the_mean: You divided by the mean of the exponentials, so each slice adds up to its length
+        and not to 1.
+        Hint: What do your weights add up to, and what should they?
+    divided_by_the_norm: You divided by the norm of each slice (the root of the sum of its squares): the
+        squares add up to 1, not the weights.
+        Hint: What do your weights add up to, and what should they?
+    log_softmax: You returned the logarithm of softmax: every number is negative.
+        Hint: Is there a logarithm, or a difference of logarithms, as your last step?
+    softmax_twice: You applied softmax twice; the second time flattens the shares until they are nearly
+        equal.
+        Hint: What goes into your exponential: the numbers of x, or shares already?
+    minus_sign: There is a minus sign too many: the smallest number gets the largest share.
+        Hint: Which of the scores 2, 1, 0 should get the largest share? Try your function on them.
+    sigmoid: Each number went through a sigmoid by itself; softmax shares 1 out among all the numbers of
+        a slice.
+        Hint: Should one number's weight change when another number of its slice grows?
+    winner_takes_all: The largest number takes everything; softmax gives the others a share too.
+        Hint: What should the scores 2, 1, 0 get? Look at the example by hand.
+    rounded: You rounded the result: the check needs all the digits, and so does every later step.
+        Hint: Round when you print, not in the function.
+    hard_coded: You return the result of the notebook's example, whatever comes in.
+        Hint: Where does your code use `x`?
+    maximum_subtracted_above_only: You subtracted the largest number above the fraction line only, and
+        not in the sum below it.
+        Hint: A number may be taken away from every x without changing softmax. Is it taken away
+        everywhere?
+    powers_of_ten: You used powers of 10; softmax uses powers of e = 2.718…, which tell the numbers less
+        far apart.
+        Hint: What is NumPy's name for e to the power x?
+"""
 
-    The mistakes come back by their names, for those who make pairs of them.
-    """
-    given = {}
-    for mistake in MISTAKES:
-        wrong = exercise.misconception(means=mistake.means, nudge=mistake.nudge)(_with(exp, mistake.function))
-        given[wrong.__name__] = wrong
-    for answer in RIGHT:
-        exercise.variant(answer)
-    return given
 
-
-def _with(exp, function):
-    def wrong(x, axis=0):
-        return function(x, axis, exp)
-
-    wrong.__name__ = function.__name__
-    return wrong
-
-
-def mistake(means, nudge):
-    """Decorate a mistake `f(x, axis, exp)` of both exercises."""
-
-    def register(function):
-        MISTAKES.append(Mistake(means, nudge, function))
-        return function
-
-    return register
+def softmax_with_shared_slips(slip, x, axis, exp):
+    """Return the softmax of x with the slips of `SLIPS`; `exp(x, axis)` gives the exponentials."""
+    if slip.hard_coded:
+        return np.array([0.66524096, 0.24472847, 0.09003057])
+    if slip.sigmoid:
+        return 1 / (1 + np.exp(-x))
+    if slip.winner_takes_all:
+        return (x == x.max(axis=axis, keepdims=True)).astype(x.dtype)
+    axis = slip.choose(
+        axis,
+        always_axis_0=0,
+        always_axis_1=1,
+        always_the_last_axis=-1,
+        over_everything=None,
+        axes_exchanged={0: min(1, x.ndim - 1), 1: 0}.get(axis, axis),
+        made_for_matrices=int(axis != 0),
+    )
+    x = slip.choose(x, minus_sign=-x, powers_of_ten=x * np.log(10.0))
+    e = exp(x, axis)
+    if slip.not_divided:
+        return e
+    divisor = slip.choose(
+        e.sum(axis=axis, keepdims=True),
+        sums_without_their_axis=e.sum(axis=axis),
+        axis_put_back_at_the_end=np.expand_dims(e.sum(axis=axis), axis=-1),
+        divided_by_the_mean=e.mean(axis=axis, keepdims=True),
+        divided_by_the_norm=np.linalg.norm(e, axis=axis, keepdims=True),
+    )
+    if slip.maximum_subtracted_above_only:
+        e, divisor = exponents(x, axis), np.exp(x).sum(axis=axis, keepdims=True)
+    weights = e / divisor
+    if slip.softmax_twice:
+        weights = shares(exp(weights, axis), axis)
+    if slip.log_softmax:
+        weights = np.log(shares(exponents(x, axis), axis) + np.finfo(float).tiny)
+    if slip.rounded:
+        weights = np.round(weights, 3)
+    return weights
 
 
 def right(function):
     """Decorate a right answer to both exercises."""
     RIGHT.append(function)
     return function
-
-
-@mistake(
-    means="You always divide by the sums down axis 0, whatever `axis` says.",
-    nudge="Where in your function does the argument `axis` appear?",
-)
-def always_axis_0(x, axis, exp):
-    return shares(exp(x, 0), 0)
-
-
-@mistake(
-    means="You always divide by the sums along axis 1, whatever `axis` says.",
-    nudge="Where in your function does the argument `axis` appear?",
-)
-def always_axis_1(x, axis, exp):
-    return shares(exp(x, 1), 1)
-
-
-@mistake(
-    means="You always divide by the sums along the last axis, whatever `axis` says.",
-    nudge="Where in your function does the argument `axis` appear?",
-)
-def always_the_last_axis(x, axis, exp):
-    return shares(exp(x, -1), -1)
-
-
-@mistake(
-    means="You divided by the sum of the whole array, so all its numbers together add up to 1, "
-    "not each slice.",
-    nudge="How many sums does a matrix need when axis is 0: one for each row, or one for each column?",
-)
-def over_everything(x, axis, exp):
-    return shares(exp(x, None), None)
-
-
-@mistake(
-    means="You exchanged the two axes: for axis 0 each row adds up to 1, for axis 1 each column.",
-    nudge="`axis` is the axis that a sum makes disappear. If a matrix is summed over axis 0, "
-    "which of its two sizes is left?",
-)
-def axes_exchanged(x, axis, exp):
-    other = {0: min(1, x.ndim - 1), 1: 0}.get(axis, axis)
-    return shares(exp(x, other), other)
-
-
-@mistake(
-    means="Your sums lost their axis, so NumPy lines them up with the wrong one: "
-    "this is right for axis 0 only.",
-    nudge="Compare the shapes of the array and of its sums. What does `keepdims` change in them?",
-)
-def sums_without_their_axis(x, axis, exp):
-    e = exp(x, axis)
-    return e / np.sum(e, axis=axis)
-
-
-@mistake(
-    means="You put the lost axis back at the end whatever `axis` says: this is right for the last axis only.",
-    nudge="At which place of the shape did the sum take an axis away? There it must come back.",
-)
-def axis_put_back_at_the_end(x, axis, exp):
-    e = exp(x, axis)
-    return e / np.expand_dims(np.sum(e, axis=axis), axis=-1)
-
-
-@mistake(
-    means="You treat every axis but 0 as axis 1: fine for a matrix, wrong for arrays of more axes.",
-    nudge="Can you write one line that serves every axis, without asking which one it is?",
-)
-def made_for_matrices(x, axis, exp):
-    return shares(exp(x, 0), 0) if axis == 0 else shares(exp(x, 1), 1)
-
-
-@mistake(
-    means="You took the exponentials and left it at that: nothing makes them add up to 1.",
-    nudge="By what must a number be divided to become its share of the whole?",
-)
-def not_divided(x, axis, exp):
-    return exp(x, axis)
-
-
-@mistake(
-    means="You divided by the mean of the exponentials, so each slice adds up to its length and not to 1.",
-    nudge="What do your weights add up to, and what should they?",
-)
-def divided_by_the_mean(x, axis, exp):
-    e = exp(x, axis)
-    return e / e.mean(axis=axis, keepdims=True)
-
-
-@mistake(
-    means="You divided by the norm of each slice (the root of the sum of its squares): the squares add up to 1, "
-    "not the weights.",
-    nudge="What do your weights add up to, and what should they?",
-)
-def divided_by_the_norm(x, axis, exp):
-    e = exp(x, axis)
-    return e / np.linalg.norm(e, axis=axis, keepdims=True)
-
-
-@mistake(
-    means="You returned the logarithm of softmax: every number is negative.",
-    nudge="Is there a logarithm, or a difference of logarithms, as your last step?",
-)
-def log_softmax(x, axis, exp):
-    return np.log(shares(exponents(x, axis), axis) + np.finfo(float).tiny)
-
-
-@mistake(
-    means="You applied softmax twice; the second time flattens the shares until they are nearly equal.",
-    nudge="What goes into your exponential: the numbers of x, or shares already?",
-)
-def softmax_twice(x, axis, exp):
-    return shares(exp(shares(exp(x, axis), axis), axis), axis)
-
-
-@mistake(
-    means="There is a minus sign too many: the smallest number gets the largest share.",
-    nudge="Which of the scores 2, 1, 0 should get the largest share? Try your function on them.",
-)
-def minus_sign(x, axis, exp):
-    return shares(exp(-x, axis), axis)
-
-
-@mistake(
-    means="Each number went through a sigmoid by itself; "
-    "softmax shares 1 out among all the numbers of a slice.",
-    nudge="Should one number's weight change when another number of its slice grows?",
-)
-def sigmoid(x, axis, exp):
-    return 1 / (1 + np.exp(-x))
-
-
-@mistake(
-    means="The largest number takes everything; softmax gives the others a share too.",
-    nudge="What should the scores 2, 1, 0 get? Look at the example by hand.",
-)
-def winner_takes_all(x, axis, exp):
-    return (x == x.max(axis=axis, keepdims=True)).astype(x.dtype)
-
-
-@mistake(
-    means="You rounded the result: the check needs all the digits, and so does every later step.",
-    nudge="Round when you print, not in the function.",
-)
-def rounded(x, axis, exp):
-    return np.round(shares(exp(x, axis), axis), 3)
-
-
-@mistake(
-    means="You return the result of the notebook's example, whatever comes in.",
-    nudge="Where does your code use `x`?",
-)
-def hard_coded(x, axis, exp):
-    return np.array([0.66524096, 0.24472847, 0.09003057])
-
-
-@mistake(
-    means="You subtracted the largest number above the fraction line only, and not in the sum below it.",
-    nudge="A number may be taken away from every x without changing softmax. Is it taken away everywhere?",
-)
-def maximum_subtracted_above_only(x, axis, exp):
-    return exponents(x, axis) / np.sum(np.exp(x), axis=axis, keepdims=True)
-
-
-@mistake(
-    means="You used powers of 10; softmax uses powers of e = 2.718…, which tell the numbers less far apart.",
-    nudge="What is NumPy's name for e to the power x?",
-)
-def powers_of_ten(x, axis, exp):
-    return shares(exp(x * np.log(10.0), axis), axis)
 
 
 # Other right answers, which must pass.

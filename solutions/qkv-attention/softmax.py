@@ -5,8 +5,7 @@ import numpy as np
 from attention_labs.comparers import no_negative_weight, sums_to_one
 from autograder.authoring import Exercise, inputs, sizes
 
-from . import _any_softmax
-from ._shared import shares
+from ._any_softmax import RIGHT, SLIPS, softmax_with_shared_slips
 
 softmax = Exercise("softmax", points=2, properties=[no_negative_weight, sums_to_one])
 
@@ -68,180 +67,98 @@ def single_precision(rng):
     return inputs(rng.normal(size=sizes(rng, 2, 3)).astype(np.float32), axis=1)
 
 
-# Mistakes; first those that `stable_softmax` has too.
-
-
-def plain(x, axis):
-    return np.exp(x)
-
-
-_mistakes = _any_softmax.add_to(softmax, exp=plain)
-
-
-@softmax.misconception(
-    means="You divided by the largest exponential instead of by their sum: "
-    "the largest weight is 1, and their sum is larger than 1.",
-    nudge="By what must you divide the exponentials so that they add up to 1?",
+@softmax.slips(
+    SLIPS
+    + """
+    divided_by_the_largest: You divided by the largest exponential instead of by their sum: the largest
+        weight is 1, and their sum is larger than 1.
+        Hint: By what must you divide the exponentials so that they add up to 1?
+    no_exponential: You divided the numbers themselves by their sum: negative ones stay negative, and a
+        sum near 0 blows up.
+        Hint: Which function makes every number positive before the division?
+    squares: You squared the numbers where softmax takes their exponentials, so -2 counts as much as 2.
+        Hint: In the formula x is the exponent. What is NumPy's name for e to the power x?
+    powers_of_two: You used powers of 2; softmax uses powers of e = 2.718…, which tell the numbers
+        further apart.
+        Hint: What is NumPy's name for e to the power x?
+    transposed
+    modifies_argument
+    lower_precision
+    returns_a_list
+    divided_by_the_sum_of_x: You divided the exponentials by the sum of the numbers themselves.
+        Hint: What must all the weights add up to? By what must you divide each exponential?
+    exponentials_of_shares: You divided first, and took the exponentials of the quotients.
+        Hint: In the formula, which comes first: the exponential or the division?
+    no_exponential + over_everything
+    no_exponential + always_axis_0
+    powers_of_two + over_everything
+    exponential_of_the_sum: You divided by the exponential of a sum, exp(x₁ + x₂ + …); divide by the sum
+        of the exponentials.
+        Hint: In which order do sum and exponential come below the fraction line?
+    transposed_for_axis_1_and_not_back: For axis 1 you transposed the matrix and did not transpose it
+        back; for other axes you divide by the sums down axis 0.
+        Hint: What shape should come out when x has shape (2, 3)? Which argument of `np.sum` spares you
+        the transpose?
+    transposed_and_not_back: For an axis other than 0 you transposed the array and did not transpose it
+        back.
+        Hint: What shape should come out when x has shape (2, 3)? Which argument of `np.sum` spares you
+        the transpose?
+    turned_for_axis_1_only: You transpose for axis 1, and back again; every other axis is treated as axis
+        0.
+        Hint: How would you write it for an array of three axes? Which argument of `np.sum` spares you
+        the transpose?
+    no_exponential + always_axis_1
+    no_exponential + sums_without_their_axis
+    no_exponential + always_the_last_axis
+    powers_of_two + always_axis_0
+    powers_of_two + sums_without_their_axis
+    minus_sign + always_axis_0
+    minus_sign + sums_without_their_axis
+    one_subtracted: You took e to the power x, less 1: `np.expm1`, or a 1 subtracted. A score of 0 then
+        gets the weight 0.
+        Hint: What is e to the power 0, and which weight should the smallest of 2, 1, 0 get?
+"""
 )
-def divided_by_the_largest(x, axis=0):
-    return np.exp(x) / np.exp(x).max(axis=axis, keepdims=True)
+def softmax_with_slips(slip, x, axis=0):
+    if slip.modifies_argument:
+        x -= x.max(axis=axis, keepdims=True)
+    turns_for_axis_1 = slip.transposed_for_axis_1_and_not_back or slip.turned_for_axis_1_only
+    is_turned = (turns_for_axis_1 and axis == 1) or (slip.transposed_and_not_back and axis != 0)
+    if is_turned:
+        x = x.T
+    if turns_for_axis_1 or slip.transposed_and_not_back:
+        axis = 0
+    sums = x.sum(axis=axis, keepdims=True)
+    if slip.divided_by_the_sum_of_x:
+        return np.exp(x) / sums
+    if slip.exponential_of_the_sum:
+        return np.exp(x) / np.exp(sums)
+    if slip.exponentials_of_shares:
+        return np.exp(x / sums)
+    if slip.divided_by_the_largest:
+        return np.exp(x) / np.exp(x).max(axis=axis, keepdims=True)
+
+    def exp(x, axis):
+        return slip.choose(
+            np.exp(x),
+            no_exponential=x,
+            squares=x**2,
+            powers_of_two=np.exp2(x),
+            one_subtracted=np.expm1(x),
+        )
+
+    weights = softmax_with_shared_slips(slip, x, axis, exp)
+    if slip.transposed or (slip.turned_for_axis_1_only and is_turned):
+        weights = weights.T
+    if slip.returns_a_list:
+        return weights.tolist()
+    return slip.choose(weights, lower_precision=weights.astype(np.float32))
 
 
-@softmax.misconception(
-    means="You divided the numbers themselves by their sum: negative ones stay negative, "
-    "and a sum near 0 blows up.",
-    nudge="Which function makes every number positive before the division?",
-)
-def no_exponential(x, axis=0):
-    return shares(x, axis)
+# Other right answers, which must pass; first those to `stable_softmax` too.
 
-
-@softmax.misconception(
-    means="You squared the numbers where softmax takes their exponentials, so -2 counts as much as 2.",
-    nudge="In the formula x is the exponent. What is NumPy's name for e to the power x?",
-)
-def squares(x, axis=0):
-    return shares(x**2, axis)
-
-
-@softmax.misconception(
-    means="You used powers of 2; softmax uses powers of e = 2.718…, which tell the numbers further apart.",
-    nudge="What is NumPy's name for e to the power x?",
-)
-def powers_of_two(x, axis=0):
-    return shares(np.exp2(x), axis)
-
-
-@softmax.common_mistake
-def transposed(x, axis=0):
-    return shares(np.exp(x), axis).T
-
-
-@softmax.common_mistake
-def modifies_argument(x, axis=0):
-    x -= x.max(axis=axis, keepdims=True)
-    return shares(np.exp(x), axis)
-
-
-@softmax.common_mistake
-def lower_precision(x, axis=0):
-    return shares(np.exp(x), axis).astype(np.float32)
-
-
-@softmax.common_mistake
-def returns_a_list(x, axis=0):
-    return shares(np.exp(x), axis).tolist()
-
-
-@softmax.misconception(
-    means="You divided the exponentials by the sum of the numbers themselves.",
-    nudge="What must all the weights add up to? By what must you divide each exponential?",
-)
-def divided_by_the_sum_of_x(x, axis=0):
-    return np.exp(x) / np.sum(x, axis=axis, keepdims=True)
-
-
-@softmax.misconception(
-    means="You divided first, and took the exponentials of the quotients.",
-    nudge="In the formula, which comes first: the exponential or the division?",
-)
-def exponentials_of_shares(x, axis=0):
-    return np.exp(shares(x, axis))
-
-
-@softmax.combined_misconception(no_exponential, _mistakes["over_everything"])
-def no_exponential_over_everything(x, axis=0):
-    return shares(x, None)
-
-
-@softmax.combined_misconception(no_exponential, _mistakes["always_axis_0"])
-def no_exponential_axis_0(x, axis=0):
-    return shares(x, 0)
-
-
-@softmax.combined_misconception(powers_of_two, _mistakes["over_everything"])
-def powers_of_two_over_everything(x, axis=0):
-    return shares(np.exp2(x), None)
-
-
-@softmax.misconception(
-    means="You divided by the exponential of a sum, exp(x₁ + x₂ + …); divide by the sum of the exponentials.",
-    nudge="In which order do sum and exponential come below the fraction line?",
-)
-def exponential_of_the_sum(x, axis=0):
-    return np.exp(x) / np.exp(np.sum(x, axis=axis, keepdims=True))
-
-
-@softmax.misconception(
-    means="For axis 1 you transposed the matrix and did not transpose it back; for other axes you divide by the sums "
-    "down axis 0.",
-    nudge="What shape should come out when x has shape (2, 3)? Which argument of `np.sum` spares you the transpose?",
-)
-def transposed_for_axis_1_and_not_back(x, axis=0):
-    return shares(np.exp(x.T if axis == 1 else x), 0)
-
-
-@softmax.misconception(
-    means="For an axis other than 0 you transposed the array and did not transpose it back.",
-    nudge="What shape should come out when x has shape (2, 3)? Which argument of `np.sum` spares you the transpose?",
-)
-def transposed_and_not_back(x, axis=0):
-    return shares(np.exp(x.T if axis else x), 0)
-
-
-@softmax.misconception(
-    means="You transpose for axis 1, and back again; every other axis is treated as axis 0.",
-    nudge="How would you write it for an array of three axes? Which argument of `np.sum` spares you the transpose?",
-)
-def turned_for_axis_1_only(x, axis=0):
-    return shares(np.exp(x.T), 0).T if axis == 1 else shares(np.exp(x), 0)
-
-
-@softmax.combined_misconception(no_exponential, _mistakes["always_axis_1"])
-def no_exponential_axis_1(x, axis=0):
-    return shares(x, 1)
-
-
-@softmax.combined_misconception(no_exponential, _mistakes["sums_without_their_axis"])
-def no_exponential_and_no_axis(x, axis=0):
-    return x / x.sum(axis=axis)
-
-
-@softmax.combined_misconception(no_exponential, _mistakes["always_the_last_axis"])
-def no_exponential_last_axis(x, axis=0):
-    return shares(x, -1)
-
-
-@softmax.combined_misconception(powers_of_two, _mistakes["always_axis_0"])
-def powers_of_two_axis_0(x, axis=0):
-    return shares(np.exp2(x), 0)
-
-
-@softmax.combined_misconception(powers_of_two, _mistakes["sums_without_their_axis"])
-def powers_of_two_and_no_axis(x, axis=0):
-    return np.exp2(x) / np.exp2(x).sum(axis=axis)
-
-
-@softmax.combined_misconception(_mistakes["minus_sign"], _mistakes["always_axis_0"])
-def minus_sign_axis_0(x, axis=0):
-    return shares(np.exp(-x), 0)
-
-
-@softmax.combined_misconception(_mistakes["minus_sign"], _mistakes["sums_without_their_axis"])
-def minus_sign_and_no_axis(x, axis=0):
-    return np.exp(-x) / np.exp(-x).sum(axis=axis)
-
-
-@softmax.misconception(
-    means="You took e to the power x, less 1: `np.expm1`, or a 1 subtracted. A score of 0 then gets the weight 0.",
-    nudge="What is e to the power 0, and which weight should the smallest of 2, 1, 0 get?",
-)
-def one_subtracted(x, axis=0):
-    with np.errstate(all="ignore"):
-        return shares(np.expm1(x), axis)
-
-
-# Other right answers, which must pass.
+for _answer in RIGHT:
+    softmax.variant(_answer)
 
 
 @softmax.variant
