@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TypeGuard
 
 import nbformat
 from nbformat import NotebookNode
@@ -117,6 +118,8 @@ def written_out(exercise: Exercise, function: Callable | None) -> str | None:
     statements: dict[str, ast.stmt] = {}
     body = list(_statements(path))
     for node in body:
+        if _takes_slips(node):
+            _make_slips(node, active_slips)
         for name in _bound(node):
             statements.setdefault(name, node)
     line = inspect.getsourcelines(function)[1]
@@ -179,7 +182,18 @@ def _statements(path: Path) -> Iterator[ast.stmt]:
             for name in names:
                 if name.startswith("_"):
                     yield from _statements(path.with_name(f"{name}.py"))
+            if node.module and not node.module.startswith("_"):
+                yield from _find_functions(path.with_name(f"{node.module}.py"), node.names)
     yield from body
+
+
+def _find_functions(path: Path, aliases: Sequence[ast.alias]) -> Iterator[ast.stmt]:
+    """Return the functions of another exercise's file that are imported by their own names."""
+    names = {alias.name for alias in aliases if not alias.asname}
+    if path.is_file():
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and node.name in names:
+                yield node
 
 
 def _is_written_out(node: ast.stmt, exercise: str, line: int) -> bool:
@@ -196,6 +210,13 @@ _WRONG_OR_RIGHT = ("misconception", "common_mistake", "variant", "slips")
 def _registers(decorator: ast.expr, exercise: str, kinds: Sequence[str] = _WRONG_OR_RIGHT) -> bool:
     decorator_function = decorator.func if isinstance(decorator, ast.Call) else decorator
     return ast.unparse(decorator_function) in {f"{exercise}.{kind}" for kind in kinds}
+
+
+def _takes_slips(node: ast.stmt) -> TypeGuard[ast.FunctionDef]:
+    """Return True for a helper that several functions with slips call."""
+    if not isinstance(node, ast.FunctionDef) or node.decorator_list or not node.args.args:
+        return False
+    return node.args.args[0].arg == "slip"
 
 
 def _make_slips(function: ast.FunctionDef, active_slips: Collection[str]) -> ast.FunctionDef:
@@ -218,6 +239,7 @@ class _SlipsMade(ast.NodeTransformer):
         return self.generic_visit(node)  # type: ignore[return-value]
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
+        node.args = [a for a in node.args if not (isinstance(a, ast.Name) and a.id == "slip")]
         if ast.unparse(node.func) == "slip.choose":
             chosen = node.args[0]
             for keyword in node.keywords:
@@ -229,7 +251,9 @@ class _SlipsMade(ast.NodeTransformer):
     def visit_If(self, node: ast.If) -> ast.stmt | list[ast.stmt] | None:
         condition = _fold(self.visit(node.test))
         if condition is None:
-            return self.generic_visit(node)  # type: ignore[return-value]
+            self.generic_visit(node)
+            node.body = node.body or [ast.Pass()]
+            return node
         kept = node.body if condition else node.orelse
         statements: list[ast.stmt] = []
         for statement in kept:

@@ -143,14 +143,21 @@ def test_a_slip_is_written_out_as_a_student_writes_it(tmp_path):
     path.write_text(
         f"""{text}
 
+def multiply(slip, result):
+    return result * slip.choose(1, twice_as_much=2)
+
+
 @mean_of_first_steps.slips('''
     twice_as_much: You doubled the mean. Hint: Where is a factor?
     never_made: You took another axis. Hint: Which axis?
 ''')
-def with_slips(slip, x, count=3):
-    result = mean_of_first_steps.reference(x, count)
+def with_slips(slip, x):
+    result = mean_of_first_steps.reference(x)
+    if len(x) > 3:
+        if slip.never_made:
+            result = 0
     if slip.twice_as_much:
-        return 2 * result
+        return multiply(slip, result)
     if slip.never_made:
         result = result - 1
     return result * slip.choose(1, never_made=3)
@@ -160,6 +167,10 @@ def with_slips(slip, x, count=3):
     exercise = read_lab(read_course(tmp_path), "first-steps").exercises["mean_of_first_steps"]
     doubled = next(m for m in exercise.misconceptions if m.name == "twice-as-much")
     source = wrong_answer(exercise, doubled)
-    assert "return 2 * result" in source
+    assert "return result * 2" in source
+    names = dict(vars(exercise.solution))
+    exec(source, names)
+    numbers = np.arange(5.0)
+    assert names["mean_of_first_steps"](numbers) == 2 * exercise.reference(numbers)
     assert "slip" not in source
     assert "result - 1" not in source
