@@ -13,6 +13,12 @@ alignment = Exercise("alignment", points=4)
 add_cases(alignment)
 
 
+def example():
+    """Return the notebook's encoder states, decoder state and layers."""
+    states = alignment.solution.encoder_states, alignment.solution.decoder_state
+    return *states, alignment.solution.layer_1, alignment.solution.layer_2
+
+
 def with_layers(function):
     """Fill in the notebook's layers where a case leaves them out."""
 
@@ -126,11 +132,10 @@ def with_layers(function):
         Hint: What is inside the brackets of tanh in the formula: one product, or a sum of two?
 """)
 def alignment_with_slips(slip, encoder_states, decoder_state, layer_1=None, layer_2=None):
-    notebook = alignment.solution
     if slip.hard_coded:
-        encoder_states, decoder_state = notebook.encoder_states, notebook.decoder_state
-    if layer_1 is None or slip.ignores_the_layers or slip.hard_coded:
-        layer_1, layer_2 = notebook.layer_1, notebook.layer_2
+        encoder_states, decoder_state, layer_1, layer_2 = example()
+    if layer_1 is None or slip.ignores_the_layers:
+        _, _, layer_1, layer_2 = example()
     count, n = encoder_states.shape
     repeated = np.tile(decoder_state, (slip.choose(count, one_word_only=1, five_words_only=5), 1))
     if slip.repeats_each_number:
@@ -180,7 +185,7 @@ def alignment_with_slips(slip, encoder_states, decoder_state, layer_1=None, laye
     if slip.tanh_twice or slip.tanh_at_the_end:
         scores = np.tanh(scores)
     if slip.weights_for_scores:
-        scores = notebook.softmax(scores)
+        scores = alignment.solution.softmax(scores)
     if slip.last_word_left_out:
         scores[-1] = 0
     if slip.return_in_the_loop:

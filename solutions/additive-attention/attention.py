@@ -7,7 +7,7 @@ import numpy as np
 from autograder.authoring import Exercise
 
 from ._shared import add_cases
-from .alignment import alignment, with_layers
+from .alignment import alignment, example, with_layers
 from .alignment import published as published_scores
 
 attention = Exercise("attention", points=3, builds_on=[alignment])
@@ -112,11 +112,10 @@ add_cases(attention)
         Hint: Is there one minus sign too many before the scores?
 """)
 def attention_with_slips(slip, encoder_states, decoder_state, layer_1=None, layer_2=None):
-    notebook = attention.solution
     if slip.hard_coded:
-        encoder_states, decoder_state = notebook.encoder_states, notebook.decoder_state
-    if layer_1 is None or slip.ignores_the_layers or slip.hard_coded:
-        layer_1, layer_2 = notebook.layer_1, notebook.layer_2
+        encoder_states, decoder_state, layer_1, layer_2 = example()
+    if layer_1 is None or slip.ignores_the_layers:
+        _, _, layer_1, layer_2 = example()
     count, n = encoder_states.shape
     compared = [encoder_states, decoder_state]
     if slip.states_exchanged:
@@ -128,7 +127,7 @@ def attention_with_slips(slip, encoder_states, decoder_state, layer_1=None, laye
         scores = -scores
     if slip.best_word_only:
         return encoder_states[scores.argmax()]
-    weights = notebook.softmax(scores)
+    weights = attention.solution.softmax(scores)
     sizes = np.abs(scores)
     weights = slip.choose(
         weights,
@@ -137,7 +136,7 @@ def attention_with_slips(slip, encoder_states, decoder_state, layer_1=None, laye
         scores_for_weights=scores,
         no_exponential=scores / scores.sum(),
         not_normalised=np.exp(scores),
-        softmax_twice=notebook.softmax(weights),
+        softmax_twice=attention.solution.softmax(weights),
         softmax_at_the_end=scores,
         decoder_state_with_weights_of_one=np.ones_like(scores),
         decoder_state_times_the_scores=scores,
@@ -167,7 +166,7 @@ def attention_with_slips(slip, encoder_states, decoder_state, layer_1=None, laye
     if slip.mean_for_sum:
         context = weighted.mean(axis)
     if slip.softmax_at_the_end:
-        context = notebook.softmax(context)
+        context = attention.solution.softmax(context)
     if slip.adds_the_decoder_state:
         context = context + decoder_state[0]
     if slip.returns_a_list:

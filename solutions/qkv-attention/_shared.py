@@ -47,13 +47,5 @@ def root(number):
     return float(number) ** 0.5
 
 
-def scores_of(queries, keys):
-    return queries @ keys.T / root(keys.shape[-1])
-
-
-def weights_of(queries, keys):
-    return rows_of(scores_of(queries, keys))
-
-
 def rows_of(scores):
     return shares(exponents(scores, -1), -1)

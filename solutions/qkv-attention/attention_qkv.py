@@ -6,7 +6,7 @@ from attention_labs.comparers import within_the_values
 from autograder.authoring import Exercise, inputs, sizes
 
 from ._any_softmax import largest_subtracted
-from ._shared import K, Q, V, published, root, rows_of, scores_of, weights_of, words
+from ._shared import K, Q, V, exponents, published, root, rows_of, shares, words
 from .calculate_weights import (
     by_broadcasting,
     calculate_weights,
@@ -80,31 +80,6 @@ def unknown_words_with_values(rng):
     gap = rng.integers(len(keys))
     keys[gap] = values[gap] = 0
     return inputs(*(x.astype(np.float32) for x in (queries, keys, values)))
-
-
-# Mistakes of `calculate_weights` after which all the rest is right.
-WRONG_WEIGHTS = (
-    "no_scale",
-    "divides_by_d_k",
-    "root_of_the_number_of_keys",
-    "multiplies_by_the_scale",
-    "scale_after_softmax",
-    "cosine_similarity",
-    "softmax_over_the_queries",
-    "softmax_over_everything",
-    "only_exponentials",
-    "softmax_applied_twice",
-    "minus_sign",
-)
-
-
-def weights_with_slips(slip, queries, keys):
-    """Return the weights, with the mistakes of `calculate_weights` that are to be made."""
-    names = [name for name in WRONG_WEIGHTS if getattr(slip, f"weights_{name}")]
-    if not names:
-        return weights_of(queries, keys)
-    functions = {mistake.name: mistake.function for mistake in calculate_weights.misconceptions}
-    return functions[" + ".join(names).replace("_", "-")](queries, keys)
 
 
 @attention_qkv.slips("""
@@ -223,22 +198,41 @@ def attention_qkv_with_slips(slip, queries, keys, values):
         compares_with_the_values=values,
         keys_and_values_exchanged=values,
     )
-    weights = weights_with_slips(slip, left, right)
-    scores = scores_of(left, right)
-    if slip.value_of_the_best_key:
-        return values[scores.argmax(axis=-1)]
     if slip.modifies_argument:
         queries /= root(d_k)
+    scale = slip.choose(
+        root(d_k),
+        modifies_argument=1,
+        bare_products_for_weights=1,
+        weights_no_scale=1,
+        weights_scale_after_softmax=1,
+        weights_divides_by_d_k=d_k,
+        weights_root_of_the_number_of_keys=root(len(right)),
+        weights_multiplies_by_the_scale=1 / root(d_k),
+        root_of_the_value_size=root(d_v),
+    )
+    if slip.weights_cosine_similarity:
+        scale = np.linalg.norm(queries, axis=1)[:, np.newaxis] * np.linalg.norm(keys, axis=1)
+        scale[scale == 0] = 1
+    scores = left @ right.T / scale
+    if slip.weights_minus_sign:
+        scores = -scores
+    if slip.value_of_the_best_key:
+        return values[scores.argmax(axis=-1)]
+    axis = slip.choose(-1, weights_softmax_over_the_queries=0)
+    weights = shares(exponents(scores, axis), axis)
     weights = slip.choose(
         weights,
-        modifies_argument=rows_of(queries @ keys.T),
+        weights_softmax_over_everything=shares(np.exp(scores), None),
+        weights_only_exponentials=np.exp(scores),
+        weights_softmax_applied_twice=rows_of(weights),
+        weights_scale_after_softmax=weights / root(d_k),
         weights_turned=weights.T,
         mean_of_the_values=np.full_like(scores, 1 / len(keys)),
         sum_of_the_values=np.ones_like(scores),
         scores_for_weights=scores,
+        bare_products_for_weights=scores,
         softmax_at_the_end=scores,
-        bare_products_for_weights=scores * root(d_k),
-        root_of_the_value_size=rows_of(scores * root(d_k) / root(d_v)),
     )
     if slip.returns_the_weights:
         return weights
