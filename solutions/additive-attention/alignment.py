@@ -143,7 +143,8 @@ def alignment_with_slips(slip, encoder_states, decoder_state, layer_1=None, laye
     pair = [encoder_states, slip.choose(repeated, encoder_twice=encoder_states)]
     if slip.decoder_first:
         pair.reverse()
-    inputs = np.concatenate(pair, axis=slip.choose(1, joined_down_and_reshaped=0)).reshape(count, 2 * n)
+    axis = slip.choose(1, joined_down_and_reshaped=0)
+    inputs = np.concatenate(pair, axis).reshape(count, 2 * n)
     added, multiplied = encoder_states + decoder_state, encoder_states * decoder_state
     inputs = slip.choose(
         inputs,

@@ -39,143 +39,77 @@ def paragraph(rng):
     return inputs(int(rng.integers(64, 80)))
 
 
-# Mistakes.
-
-
-@causal_mask.misconception(
-    means="Each position sees the earlier ones but not itself, so the first one has nothing to attend to.",
-    nudge="May a word look at itself? Then what belongs on the diagonal?",
-)
-def strictly_lower(size):
-    return np.tril(np.ones((size, size), dtype=bool), k=-1)
-
-
-@causal_mask.misconception(
-    means="You allowed each position itself and everything after it: it sees the future and not the past.",
-    nudge="Rows are queries, columns are keys. In row 0, which columns have already been written?",
-)
-def upper_triangle(size):
-    return np.triu(np.ones((size, size), dtype=bool))
-
-
-@causal_mask.misconception(
-    means="The mask is inverted: True is where attention is forbidden.",
-    nudge="In this lab True means “may attend”. Which operator turns every True into False?",
-)
-def inverted_causal(size):
-    return np.triu(np.ones((size, size), dtype=bool), k=1)
-
-
-@causal_mask.misconception(
-    means="Each position also sees the one that comes right after it.",
-    nudge="How many columns should be True in row 0? Check the offset `k` or your comparison (`<` or `<=`).",
-)
-def one_ahead(size):
-    return np.tril(np.ones((size, size), dtype=bool), k=1)
-
-
-@causal_mask.misconception(
-    means="Everything is allowed, so nothing is hidden from anybody.",
-    nudge="Which half of this square lies in the future?",
-)
-def all_allowed(size):
-    return np.ones((size, size), dtype=bool)
-
-
-@causal_mask.misconception(
-    means="Nothing is allowed: the whole mask is False.",
-    nudge="Which array did you cut the triangle from, one full of zeros or one full of ones?",
-)
-def nothing_allowed(size):
-    return np.tril(np.zeros((size, size), dtype=bool))
-
-
-@causal_mask.misconception(
-    means="Each position sees only itself and none of those before it.",
-    nudge="Position 2 may look at positions 0, 1 and 2. Which columns is that in row 2?",
-)
-def only_itself(size):
-    return np.eye(size, dtype=bool)
-
-
-@causal_mask.misconception(
-    means="Each position sees itself and its one neighbour, and forgets everything before that.",
-    nudge="How far back may the last position look?",
-)
-def only_one_step_back(size):
-    return np.eye(size, dtype=bool) | np.eye(size, k=-1, dtype=bool)
-
-
-@causal_mask.misconception(
-    means="The triangle leans the wrong way: your columns are counted from the right-hand end.",
-    nudge="Which column belongs to the first position, the leftmost or the rightmost?",
-)
-def mirrored(size):
-    return np.fliplr(np.tri(size, dtype=bool))
-
-
-@causal_mask.misconception(
-    means="This is the additive form (0 = keep, a large negative number = hide); booleans are asked for.",
-    nudge="True where a position may attend, False where it may not; the conversion comes in Exercise 3.",
-)
-def additive_causal(size):
-    return np.where(np.tri(size, dtype=bool), 0.0, -1e9)
-
-
-@causal_mask.misconception(
-    means="You return the notebook's mask for four positions, whatever `size` says.",
-    nudge="Where does your code use `size`?",
-)
-def hard_coded_causal(size):
-    return np.tri(4, dtype=bool)
-
-
-@causal_mask.misconception(
-    means="This is the additive form (0 = keep, -inf = hide); booleans are asked for.",
-    nudge="True where a position may attend, False where it may not; the conversion comes in Exercise 3.",
-)
-def additive_causal_with_infinity(size):
-    return np.where(np.tri(size, dtype=bool), 0.0, -np.inf)
-
-
-@causal_mask.misconception(
-    means="The first position sees nothing: your loop begins at the second row.",
-    nudge="Which numbers does `range(1, size)` give? Which row is missing?",
-)
-def first_row_left_out(size):
-    mask = np.tri(size, dtype=bool)
-    mask[0] = False
-    return mask
-
-
-@causal_mask.misconception(
-    means="The last row is empty: your loop ends one row too early.",
-    nudge="Which numbers does `range(size - 1)` give? Which row is missing?",
-)
-def last_row_left_out(size):
-    mask = np.tri(size, dtype=bool)
-    mask[-1] = False
-    return mask
-
-
-@causal_mask.common_mistake
-def numbers_not_booleans(size):
-    return np.tri(size)
-
-
-@causal_mask.common_mistake
-def extra_axis(size):
-    return np.tri(size, dtype=bool)[np.newaxis]
-
-
-@causal_mask.common_mistake
-def returns_a_list(size):
-    return [[column <= row for column in range(size)] for row in range(size)]
-
-
-@causal_mask.combined_misconception(one_ahead, inverted_causal)
-def one_ahead_inverted(size):
-    return np.triu(np.ones((size, size), dtype=bool), k=2)
+@causal_mask.slips("""
+    strictly_lower: Each position sees the earlier ones but not itself, so the first one has nothing to
+        attend to.
+        Hint: May a word look at itself? Then what belongs on the diagonal?
+    upper_triangle: You allowed each position itself and everything after it: it sees the future and not
+        the past.
+        Hint: Rows are queries, columns are keys. In row 0, which columns have already been written?
+    inverted_causal: The mask is inverted: True is where attention is forbidden.
+        Hint: In this lab True means “may attend”. Which operator turns every True into False?
+    one_ahead: Each position also sees the one that comes right after it.
+        Hint: How many columns should be True in row 0? Check the offset `k` or your comparison (`<` or
+        `<=`).
+    all_allowed: Everything is allowed, so nothing is hidden from anybody.
+        Hint: Which half of this square lies in the future?
+    nothing_allowed: Nothing is allowed: the whole mask is False.
+        Hint: Which array did you cut the triangle from, one full of zeros or one full of ones?
+    only_itself: Each position sees only itself and none of those before it.
+        Hint: Position 2 may look at positions 0, 1 and 2. Which columns is that in row 2?
+    only_one_step_back: Each position sees itself and its one neighbour, and forgets everything before
+        that.
+        Hint: How far back may the last position look?
+    mirrored: The triangle leans the wrong way: your columns are counted from the right-hand end.
+        Hint: Which column belongs to the first position, the leftmost or the rightmost?
+    additive_causal: This is the additive form (0 = keep, a large negative number = hide); booleans are
+        asked for.
+        Hint: True where a position may attend, False where it may not; the conversion comes in Exercise
+        3.
+    hard_coded_causal: You return the notebook's mask for four positions, whatever `size` says.
+        Hint: Where does your code use `size`?
+    additive_causal_with_infinity: This is the additive form (0 = keep, -inf = hide); booleans are asked
+        for.
+        Hint: True where a position may attend, False where it may not; the conversion comes in Exercise
+        3.
+    first_row_left_out: The first position sees nothing: your loop begins at the second row.
+        Hint: Which numbers does `range(1, size)` give? Which row is missing?
+    last_row_left_out: The last row is empty: your loop ends one row too early.
+        Hint: Which numbers does `range(size - 1)` give? Which row is missing?
+    numbers_not_booleans
+    extra_axis
+    returns_a_list
+    one_ahead + inverted_causal
+""")
+def causal_mask_with_slips(slip, size):
+    if slip.hard_coded_causal:
+        size = 4
+    everything = np.ones((size, size), dtype=bool)
+    mask = np.tril(everything, k=slip.choose(0, strictly_lower=-1, one_ahead=1))
+    mask = slip.choose(
+        mask,
+        upper_triangle=mask.T,
+        mirrored=np.fliplr(mask),
+        all_allowed=everything,
+        nothing_allowed=~everything,
+        only_itself=np.eye(size, dtype=bool),
+        only_one_step_back=mask & np.triu(everything, k=-1),
+    )
+    if slip.inverted_causal:
+        mask = ~mask
+    if slip.first_row_left_out:
+        mask[0] = False
+    if slip.last_row_left_out:
+        mask[-1] = False
+    if slip.returns_a_list:
+        return mask.tolist()
+    return slip.choose(
+        mask,
+        additive_causal=np.where(mask, 0.0, -1e9),
+        additive_causal_with_infinity=np.where(mask, 0.0, -np.inf),
+        numbers_not_booleans=mask.astype(np.float64),
+        extra_axis=mask[np.newaxis],
+    )
 
 
 # Other right answers, which must pass.

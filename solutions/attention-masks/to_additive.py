@@ -55,192 +55,117 @@ def padding_16(rng):
     return inputs(padding_mask.reference(some_lengths(rng, batch, size), size), dtype=np.float16)
 
 
-# Mistakes.
-
-
-@to_additive.misconception(
-    means="In float16 -1e9 becomes -inf, and 0 × -inf is NaN (not a number) where nothing should happen.",
-    nudge="float16 ends at ±65504. Choose 0 or the lowest number for each key; do not multiply.",
-)
-def minus_1e9_in_float16(mask, dtype=np.float64):
-    return (1 - mask.astype(dtype)) * np.asarray(-1e9).astype(dtype)
-
-
-@to_additive.misconception(
-    means="The numbers are fine, but the result always has one and the same dtype, whatever `dtype` says.",
-    nudge="Adding a float64 mask turns float16 scores into float64. Where does your code use `dtype`?",
-)
-def ignores_dtype(mask, dtype=np.float64):
-    return np.where(mask, 0.0, -1e9)
-
-
-@to_additive.misconception(
-    means="You hid the positions that may be attended to, and kept the others: the mask is inverted.",
-    nudge="True means “may attend”. What should be added to a score that may stay as it is?",
-)
-def inverted_additive(mask, dtype=np.float64):
-    return np.where(mask, np.finfo(dtype).min, 0).astype(dtype)
-
-
-@to_additive.misconception(
-    means="You add 1 where attention is allowed and 0 where not: that favours a little, and hides nothing.",
-    nudge="Which number, added to a score, makes its exponential vanish?",
-)
-def zeros_and_ones(mask, dtype=np.float64):
-    return mask.astype(dtype)
-
-
-@to_additive.misconception(
-    means="You add -1 at the hidden positions, but exp(-1) is 0.37: they keep much of their weight.",
-    nudge="Which number, added to a score, makes its exponential vanish?",
-)
-def minus_one(mask, dtype=np.float64):
-    return mask.astype(dtype) - np.ones((), dtype)
-
-
-@to_additive.misconception(
-    means="-10 is not low enough: exp(-10) is 0.00005, so a little of what is hidden leaks through.",
-    nudge="How low can a number of this dtype go? `np.finfo` knows.",
-)
-def too_small_a_number(mask, dtype=np.float64):
-    return np.where(mask, 0, -10).astype(dtype)
-
-
-@to_additive.misconception(
-    means="Your number hides a key among ordinary scores only: a hidden score of 1000 would still win "
-    "against a visible one of -1000.",
-    nudge="Scores may lie 2000 apart. How low can a number of this dtype go? `np.finfo` knows.",
-)
-def low_enough_for_ordinary_scores(mask, dtype=np.float64):
-    return np.where(mask, 0, -100).astype(dtype)
-
-
-@to_additive.misconception(
-    means="You add something to the keys that may be attended to as well; their scores should stay as they are.",
-    nudge="Which number can be added to a score without changing it?",
-)
-def something_for_the_allowed_too(mask, dtype=np.float64):
-    return np.where(mask, 1.0, np.finfo(dtype).min).astype(dtype)
-
-
-@to_additive.misconception(
-    means="You add a tiny number to the keys that may be attended to; it should be exactly 0.",
-    nudge="Which number can be added to a score without changing it?",
-)
-def nearly_zero_for_the_allowed(mask, dtype=np.float64):
-    return np.where(mask, 1e-6, np.finfo(dtype).min).astype(dtype)
-
-
-@to_additive.misconception(
-    means="You add +inf at the hidden positions, and inf / inf is NaN in the whole row of weights.",
-    nudge="exp of which infinity is 0?",
-)
-def plus_infinity(mask, dtype=np.float64):
-    return np.where(mask, 0, np.inf).astype(dtype)
-
-
-@to_additive.misconception(
-    means="0 × inf is NaN (not a number), so the keys that may be attended to get NaN.",
-    nudge="Choose 0 or the lowest number for each key with `np.where`; do not multiply by inf.",
-)
-def multiplied_by_infinity(mask, dtype=np.float64):
-    with np.errstate(all="ignore"):
+@to_additive.slips("""
+    minus_1e9_in_float16: In float16 -1e9 becomes -inf, and 0 × -inf is NaN (not a number) where nothing
+        should happen.
+        Hint: float16 ends at ±65504. Choose 0 or the lowest number for each key; do not multiply.
+    ignores_dtype: The numbers are fine, but the result always has one and the same dtype, whatever
+        `dtype` says.
+        Hint: Adding a float64 mask turns float16 scores into float64. Where does your code use `dtype`?
+    inverted_additive: You hid the positions that may be attended to, and kept the others: the mask is
+        inverted.
+        Hint: True means “may attend”. What should be added to a score that may stay as it is?
+    zeros_and_ones: You add 1 where attention is allowed and 0 where not: that favours a little, and
+        hides nothing.
+        Hint: Which number, added to a score, makes its exponential vanish?
+    minus_one: You add -1 at the hidden positions, but exp(-1) is 0.37: they keep much of their weight.
+        Hint: Which number, added to a score, makes its exponential vanish?
+    too_small_a_number: -10 is not low enough: exp(-10) is 0.00005, so a little of what is hidden leaks
+        through.
+        Hint: How low can a number of this dtype go? `np.finfo` knows.
+    low_enough_for_ordinary_scores: Your number hides a key among ordinary scores only: a hidden score of
+        1000 would still win against a visible one of -1000.
+        Hint: Scores may lie 2000 apart. How low can a number of this dtype go? `np.finfo` knows.
+    something_for_the_allowed_too: You add something to the keys that may be attended to as well; their
+        scores should stay as they are.
+        Hint: Which number can be added to a score without changing it?
+    nearly_zero_for_the_allowed: You add a tiny number to the keys that may be attended to; it should be
+        exactly 0.
+        Hint: Which number can be added to a score without changing it?
+    plus_infinity: You add +inf at the hidden positions, and inf / inf is NaN in the whole row of
+        weights.
+        Hint: exp of which infinity is 0?
+    multiplied_by_infinity: 0 × inf is NaN (not a number), so the keys that may be attended to get NaN.
+        Hint: Choose 0 or the lowest number for each key with `np.where`; do not multiply by inf.
+    hides_nothing: What you add at the hidden positions is 0 or next to it, so nothing is hidden
+        (`np.finfo(dtype).tiny` and `.eps` are tiny positive numbers, not large negative ones).
+        Hint: Print the number that you add: is it far below any score?
+    wrong_sign: You add a large positive number at the hidden positions, and they win all of the weight.
+        Hint: exp of a large positive number is huge. What sign makes it vanish?
+    hides_with_nan: You add NaN at the hidden positions, and one NaN spreads over the whole row of
+        weights.
+        Hint: exp(NaN) is NaN. Which number has an exponential of 0?
+    still_boolean: This is still the boolean mask; added to scores, True counts as 1 and False as 0.
+        Hint: Which number should replace True, and which should replace False?
+    whole_numbers: Your array holds whole numbers; scores are floating-point numbers of the type `dtype`.
+        Hint: `astype(dtype)`, or `dtype=dtype` when you make the array, gives the type that is asked
+        for.
+    returns_a_list
+    put_into_the_boolean_mask: You put the large number into the boolean mask itself. There it becomes
+        True, so that 1 is added everywhere, and nothing is hidden.
+        Hint: Which dtype does the array have into which you write the number? Make a new one for it.
+    inverted_in_float64: There are two mistakes. You hid the positions that may be attended to, and kept
+        the others: the mask is inverted. And the result always has one and the same dtype, whatever
+        `dtype` says.
+        Hint: True means “may attend”. What should be added to a score that may stay as it is?
+    inverted_zeros_and_ones: You add 1 at the hidden positions and 0 at the others: that favours what
+        should be hidden.
+        Hint: Which number, added to a score, makes its exponential vanish, and at which positions do you
+        need it?
+    inverted_minus_one: You add -1 at the positions that may be attended to, and 0 at the hidden ones,
+        which are favoured by that.
+        Hint: Which number, added to a score, makes its exponential vanish, and at which positions do you
+        need it?
+    inverted_additive + minus_1e9_in_float16
+    too_small_in_float64: There are two mistakes. -10 is not low enough: exp(-10) is 0.00005, so a little
+        of what is hidden leaks through. And the result always has one and the same dtype, whatever
+        `dtype` says.
+        Hint: How low can a number of this dtype go? `np.finfo` knows.
+""")
+def to_additive_with_slips(slip, mask, dtype=np.float64):
+    if slip.still_boolean:
+        return mask
+    if slip.put_into_the_boolean_mask:
+        return np.ones(mask.shape, dtype)
+    inverted = ~mask
+    mask = slip.choose(
+        mask,
+        inverted_additive=inverted,
+        inverted_in_float64=inverted,
+        inverted_zeros_and_ones=inverted,
+        inverted_minus_one=inverted,
+    )
+    if slip.zeros_and_ones or slip.inverted_zeros_and_ones:
+        return mask.astype(dtype)
+    if slip.minus_one or slip.inverted_minus_one:
+        return mask.astype(dtype) - np.ones((), dtype)
+    if slip.minus_1e9_in_float16:
+        return (1 - mask.astype(dtype)) * np.asarray(-1e9).astype(dtype)
+    if slip.multiplied_by_infinity:
         return ((1 - mask) * -np.inf).astype(dtype)
-
-
-@to_additive.misconception(
-    means="What you add at the hidden positions is 0 or next to it, so nothing is hidden "
-    "(`np.finfo(dtype).tiny` and `.eps` are tiny positive numbers, not large negative ones).",
-    nudge="Print the number that you add: is it far below any score?",
-)
-def hides_nothing(mask, dtype=np.float64):
-    return np.where(mask, 0, np.finfo(dtype).tiny).astype(dtype)
-
-
-@to_additive.misconception(
-    means="You add a large positive number at the hidden positions, and they win all of the weight.",
-    nudge="exp of a large positive number is huge. What sign makes it vanish?",
-)
-def wrong_sign(mask, dtype=np.float64):
-    return np.where(mask, 0, np.finfo(dtype).max).astype(dtype)
-
-
-@to_additive.misconception(
-    means="You add NaN at the hidden positions, and one NaN spreads over the whole row of weights.",
-    nudge="exp(NaN) is NaN. Which number has an exponential of 0?",
-)
-def hides_with_nan(mask, dtype=np.float64):
-    return np.where(mask, 0, np.nan).astype(dtype)
-
-
-@to_additive.misconception(
-    means="This is still the boolean mask; added to scores, True counts as 1 and False as 0.",
-    nudge="Which number should replace True, and which should replace False?",
-)
-def still_boolean(mask, dtype=np.float64):
-    return mask
-
-
-@to_additive.misconception(
-    means="Your array holds whole numbers; scores are floating-point numbers of the type `dtype`.",
-    nudge="`astype(dtype)`, or `dtype=dtype` when you make the array, gives the type that is asked for.",
-)
-def whole_numbers(mask, dtype=np.float64):
-    return np.where(mask, 0, -(10**9))
-
-
-@to_additive.common_mistake
-def returns_a_list(mask, dtype=np.float64):
-    return np.where(mask, 0, np.finfo(dtype).min).tolist()
-
-
-@to_additive.misconception(
-    means="You put the large number into the boolean mask itself. There it becomes True, so that 1 is added "
-    "everywhere, and nothing is hidden.",
-    nudge="Which dtype does the array have into which you write the number? Make a new one for it.",
-)
-def put_into_the_boolean_mask(mask, dtype=np.float64):
-    return np.ones(mask.shape, dtype)
-
-
-@to_additive.misconception(
-    means="There are two mistakes. You hid the positions that may be attended to, and kept the others: the mask "
-    "is inverted. And the result always has one and the same dtype, whatever `dtype` says.",
-    nudge="True means “may attend”. What should be added to a score that may stay as it is?",
-)
-def inverted_in_float64(mask, dtype=np.float64):
-    return np.where(mask, -1e9, 0.0)
-
-
-@to_additive.misconception(
-    means="You add 1 at the hidden positions and 0 at the others: that favours what should be hidden.",
-    nudge="Which number, added to a score, makes its exponential vanish, and at which positions do you need it?",
-)
-def inverted_zeros_and_ones(mask, dtype=np.float64):
-    return (~mask).astype(dtype)
-
-
-@to_additive.misconception(
-    means="You add -1 at the positions that may be attended to, and 0 at the hidden ones, which are favoured "
-    "by that.",
-    nudge="Which number, added to a score, makes its exponential vanish, and at which positions do you need it?",
-)
-def inverted_minus_one(mask, dtype=np.float64):
-    return -mask.astype(dtype)
-
-
-@to_additive.combined_misconception(inverted_additive, minus_1e9_in_float16)
-def inverted_minus_1e9(mask, dtype=np.float64):
-    return mask.astype(dtype) * np.asarray(-1e9).astype(dtype)
-
-
-@to_additive.misconception(
-    means="There are two mistakes. -10 is not low enough: exp(-10) is 0.00005, so a little of what is hidden "
-    "leaks through. And the result always has one and the same dtype, whatever `dtype` says.",
-    nudge="How low can a number of this dtype go? `np.finfo` knows.",
-)
-def too_small_in_float64(mask, dtype=np.float64):
-    return np.where(mask, 0.0, -10.0)
+    limits = np.finfo(dtype)
+    low = slip.choose(
+        limits.min,
+        too_small_a_number=-10,
+        too_small_in_float64=-10,
+        low_enough_for_ordinary_scores=-100,
+        ignores_dtype=-1e9,
+        inverted_in_float64=-1e9,
+        whole_numbers=-(10**9),
+        hides_nothing=limits.tiny,
+        wrong_sign=limits.max,
+        plus_infinity=np.inf,
+        hides_with_nan=np.nan,
+    )
+    high = slip.choose(0, something_for_the_allowed_too=1.0, nearly_zero_for_the_allowed=1e-6)
+    if slip.ignores_dtype or slip.inverted_in_float64 or slip.too_small_in_float64:
+        dtype = np.float64
+    if slip.whole_numbers:
+        dtype = np.int64
+    additive = np.where(mask, high, low).astype(dtype)
+    if slip.returns_a_list:
+        return additive.tolist()
+    return additive
 
 
 # Other right answers, which must pass.
