@@ -5,7 +5,7 @@ import numpy as np
 from attention_labs.comparers import no_negative_weight
 from autograder.authoring import Exercise, inputs, sizes
 
-from ._shared import K, Q, hide, shape_of, some_allowed, some_lengths
+from ._shared import K, Q, shape_of, some_allowed, some_lengths
 from .padding_mask import padding_mask
 
 masked_softmax = Exercise("masked_softmax", points=3, properties=[no_negative_weight])
@@ -91,369 +91,178 @@ def single_precision(rng):
     return inputs(rng.normal(size=shape).astype(np.float32), mask=some_allowed(rng, *shape))
 
 
-# Mistakes.
-
-
-def normalised(weights, axis=-1):
+@masked_softmax.slips("""
+    no_maximum: exp(1000) is too large for a float: it becomes inf, and inf / inf is NaN.
+        Hint: Softmax stays the same if you subtract one number from a whole row. Which number is safe?
+    overflow_turned_to_zero: `np.nan_to_num` also turned the NaN of an overflow into 0, so rows with
+        large scores are lost.
+        Hint: Which number can you subtract from a row before `np.exp`, so that nothing overflows?
+    maximum_over_hidden_keys: Your maximum may belong to a hidden key; next to it, everything that is
+        visible becomes 0.
+        Hint: Over which keys should the maximum be taken? Try to hide first, then look for it.
+    nan_in_empty_rows: A row with nothing to attend to becomes NaN: -inf minus -inf, or 0 divided by 0,
+        is not a number.
+        Hint: Rows of -inf have the maximum -inf and the sum 0. What could you use instead of each?
+    uniform_in_empty_rows: Where every key is hidden by the same finite number, softmax spreads the
+        weight evenly over them.
+        Hint: Such a row should hold zeros. What could you do with the weights of hidden keys at the end?
+    minus_1e9_added: In a row with nothing to attend to, the hidden keys come back: you added -1e9 to
+        every score of the row, and softmax ignores what is added to all scores.
+        Hint: Such a row should hold zeros. What could you do with the weights of hidden keys at the end?
+    ignores_the_mask: The mask makes no difference: hidden keys get weight like all the others.
+        Hint: Where does your code use `mask`?
+    inverted_mask: You kept what should be hidden and hid what should be kept: the mask is read the other
+        way round.
+        Hint: `np.where(mask, a, b)` takes a where mask is True. What does True mean in this lab?
+    mask_after_softmax: You hid the keys after the softmax, so what is left of each row no longer sums to
+        1.
+        Hint: The weights of the visible keys should add up to 1. At which step must you remove the
+        hidden ones?
+    mask_by_multiplication: The hidden scores became 0, and exp(0) is 1: a score of 0 is an ordinary
+        score.
+        Hint: Which score has an exponential of 0?
+    mask_added_as_0_1: You added booleans to the scores: True counts as 1, so visible keys are favoured,
+        not alone.
+        Hint: Only a mask in the additive form may be added. Which operation suits a boolean one?
+    not_low_enough: The number for “hidden” is not low enough, so hidden keys keep some weight.
+        Hint: Scores may be as low as -1000. Which number is lower than every score?
+    mask_transposed: You exchanged the mask's last two axes, so it hides queries (rows) instead of keys
+        (columns).
+        Hint: The mask already has a row for each query and a column for each key. Does it need turning?
+    first_mask_for_all: You used the first sentence's mask for the whole batch.
+        Hint: Broadcasting already matches each mask with its sentence. Is there an index `[0]` too many?
+    down_the_columns: Each key's weights sum to 1 over the queries: you normalised down the columns.
+        Hint: The weights of each query add up to 1. Which axis are the keys?
+    always_axis_1: You normalised along axis 1, which holds the keys of a matrix, but the queries of a
+        batch.
+        Hint: Counted from the end, the keys always lie on the same axis. Which one?
+    over_everything: All the weights together add up to 1, instead of the weights of each row.
+        Hint: What does `axis=-1` change in a sum, and what does `keepdims=True`?
+    sum_without_keepdims: The sum over the last axis dropped that axis, so it no longer lines up with the
+        rows.
+        Hint: Which argument of `np.sum` keeps an axis of length 1?
+    asks_if_mask: `if mask:` asks whether a whole array is true, and NumPy refuses to guess.
+        Hint: You want to know whether a mask was given at all. How do you compare something with None?
+    none_hides_everything: Without a mask everything came out hidden: `np.where(None, ...)` counts None
+        as False.
+        Hint: What should happen when `mask` is None? It deserves a line of its own.
+    mask_of_the_same_shape_only: `scores[~mask] = …` works only if the mask has exactly the shape of the
+        scores.
+        Hint: Masks may have axes of length 1 that broadcast. Which NumPy function chooses between two
+        values?
+    hard_coded_weights: You return the notebook's own weights, whatever comes in.
+        Hint: Where does your code use `scores`?
+    maximum_of_everything: You subtracted the maximum of the whole array: a row that lies far below it
+        becomes 0/0 or 0.
+        Hint: Softmax is computed for each row separately. Which maximum should you subtract from a row?
+    no_maximum_then_times_mask: exp(1000) is too large for a float: it becomes inf, and inf times 0 or
+        inf / inf is NaN.
+        Hint: Softmax stays the same if you subtract one number from a whole row. Which number is safe?
+    adds_too_little: You added -10 to the hidden scores, which is not low enough: a little of them leaks
+        through.
+        Hint: Scores may lie 2000 apart. Which number is lower than every score?
+    always_axis_0: You normalised along axis 0: down the columns of a matrix, and across the sentences of
+        a batch.
+        Hint: Counted from the end, the keys always lie on the same axis. Which one?
+    always_causal: You hid the future whatever `mask` says: the mask that is passed to the function does
+        not count.
+        Hint: Where does your code use `mask`? Who decides what is hidden, this function or its caller?
+    masked_before_and_after: You multiplied the scores by the mask before softmax, and the weights
+        afterwards: hidden scores count as 0 when the maximum is taken, and next to a 0 visible scores
+        near -1000 vanish.
+        Hint: Which score has an exponential of 0, however low the others are?
+    inverted_mask + nan_in_empty_rows
+    inverted_mask + uniform_in_empty_rows
+    no_maximum + nan_in_empty_rows
+    maximum_of_everything_and_zeros: You subtracted the maximum of the whole array: of a row that lies
+        far below it every exponential becomes 0, and so does its weight.
+        Hint: Softmax is computed for each row separately. Which maximum should you subtract from a row?
+    maximum_of_everything + nan_in_empty_rows
+    mask_after_softmax + no_maximum
+    inverted_mask + mask_after_softmax
+    down_the_columns + nan_in_empty_rows
+    always_axis_1 + nan_in_empty_rows
+    mask_transposed + nan_in_empty_rows
+    lower_precision
+    modifies_argument
+    returns_a_list
+    fixed_low_number_and_zeros: You hid scores by a fixed low number such as -1000 and set their weights
+        to 0 afterwards. Next to scores as low as that, the hidden keys had got weight before, and the
+        rest of the row no longer adds up to 1.
+        Hint: Which number is lower than every score, however low that is?
+    all_empty_where_one_is: Where one row has nothing to attend to, all the rows become zeros: decide
+        this for each row separately.
+        Hint: `all()` and `any()` without an axis ask the whole array. Along which axis does a row lie?
+""")
+def masked_softmax_with_slips(slip, scores, mask=None):
+    if slip.hard_coded_weights:
+        return np.array([[1.0, 0.0], [0.1503254518, 0.8496745482]])
+    if slip.asks_if_mask and not mask:
+        mask = None
+    if slip.none_hides_everything and mask is None:
+        mask = np.zeros(scores.shape, dtype=bool)
+    if slip.always_causal:
+        mask = np.tri(*scores.shape[-2:], dtype=bool)
+    if slip.ignores_the_mask:
+        mask = None
+    hidden = scores
+    if mask is not None:
+        mask = slip.choose(mask, inverted_mask=~mask, mask_transposed=np.swapaxes(mask, -1, -2))
+        if slip.first_mask_for_all and mask.ndim > 2:
+            mask = mask[0]
+        low = slip.choose(
+            -np.inf,
+            uniform_in_empty_rows=-1e9,
+            not_low_enough=-10.0,
+            fixed_low_number_and_zeros=-1000.0,
+        )
+        hidden = slip.choose(
+            np.where(mask, scores, low),
+            mask_after_softmax=scores,
+            no_maximum_then_times_mask=scores,
+            mask_by_multiplication=scores * mask,
+            masked_before_and_after=scores * mask,
+            mask_added_as_0_1=scores + mask,
+            minus_1e9_added=scores + ~mask * -1e9,
+            adds_too_little=scores + np.where(mask, 0, -10.0),
+        )
+        if slip.mask_of_the_same_shape_only:
+            hidden = scores.copy()
+            hidden[~mask] = -np.inf
+        if slip.modifies_argument:
+            np.copyto(scores, -np.inf, where=~mask)
+    axis = slip.choose(-1, down_the_columns=-2, always_axis_1=1, always_axis_0=0, over_everything=None)
+    highest = hidden.max(axis=axis, keepdims=True)
+    if slip.maximum_of_everything or slip.maximum_of_everything_and_zeros:
+        highest = hidden.max(keepdims=True)
+    if slip.maximum_over_hidden_keys:
+        highest = scores.max(axis=-1, keepdims=True)
+    if not (slip.nan_in_empty_rows or slip.maximum_of_everything or slip.over_everything):
+        highest = np.where(np.isneginf(highest), 0, highest)
+    if slip.no_maximum or slip.overflow_turned_to_zero or slip.no_maximum_then_times_mask:
+        highest = 0
+    weights = np.exp(hidden - highest)
+    if slip.no_maximum_then_times_mask and mask is not None:
+        weights = weights * mask
     total = weights.sum(axis=axis, keepdims=True)
-    return weights / np.where(total == 0, 1, total)
-
-
-@masked_softmax.misconception(
-    means="exp(1000) is too large for a float: it becomes inf, and inf / inf is NaN.",
-    nudge="Softmax stays the same if you subtract one number from a whole row. Which number is safe?",
-)
-def no_maximum(scores, mask=None):
-    return normalised(np.exp(hide(scores, mask)))
-
-
-@masked_softmax.misconception(
-    means="`np.nan_to_num` also turned the NaN of an overflow into 0, so rows with large scores are lost.",
-    nudge="Which number can you subtract from a row before `np.exp`, so that nothing overflows?",
-)
-def overflow_turned_to_zero(scores, mask=None):
-    weights = np.exp(hide(scores, mask))
-    return np.nan_to_num(weights / weights.sum(axis=-1, keepdims=True))
-
-
-@masked_softmax.misconception(
-    means="Your maximum may belong to a hidden key; next to it, everything that is visible becomes 0.",
-    nudge="Over which keys should the maximum be taken? Try to hide first, then look for it.",
-)
-def maximum_over_hidden_keys(scores, mask=None):
-    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return normalised(weights if mask is None else weights * mask)
-
-
-@masked_softmax.misconception(
-    means="A row with nothing to attend to becomes NaN: -inf minus -inf, or 0 divided by 0, is not a number.",
-    nudge="Rows of -inf have the maximum -inf and the sum 0. What could you use instead of each?",
-)
-def nan_in_empty_rows(scores, mask=None):
-    weights = np.exp(hide(scores, mask) - np.max(hide(scores, mask), axis=-1, keepdims=True))
-    return weights / weights.sum(axis=-1, keepdims=True)
-
-
-@masked_softmax.misconception(
-    means="Where every key is hidden by the same finite number, softmax spreads the weight evenly over them.",
-    nudge="Such a row should hold zeros. What could you do with the weights of hidden keys at the end?",
-)
-def uniform_in_empty_rows(scores, mask=None):
-    hidden = hide(scores, mask, -1e9)
-    return normalised(np.exp(hidden - hidden.max(axis=-1, keepdims=True)))
-
-
-@masked_softmax.misconception(
-    means="In a row with nothing to attend to, the hidden keys come back: you added -1e9 to every score of "
-    "the row, and softmax ignores what is added to all scores.",
-    nudge="Such a row should hold zeros. What could you do with the weights of hidden keys at the end?",
-)
-def minus_1e9_added(scores, mask=None):
+    if not (slip.nan_in_empty_rows or slip.overflow_turned_to_zero):
+        total = np.where(total == 0, 1, total)
+    weights = weights / total
+    if slip.sum_without_keepdims:
+        weights = weights / weights.sum(axis=-1)
+    if slip.overflow_turned_to_zero:
+        weights = np.nan_to_num(weights)
     if mask is not None:
-        scores = scores + ~mask * -1e9
-    return normalised(np.exp(scores - scores.max(axis=-1, keepdims=True)))
-
-
-@masked_softmax.misconception(
-    means="The mask makes no difference: hidden keys get weight like all the others.",
-    nudge="Where does your code use `mask`?",
-)
-def ignores_the_mask(scores, mask=None):
-    return masked_softmax.reference(scores)
-
-
-@masked_softmax.misconception(
-    means="You kept what should be hidden and hid what should be kept: the mask is read the other way round.",
-    nudge="`np.where(mask, a, b)` takes a where mask is True. What does True mean in this lab?",
-)
-def inverted_mask(scores, mask=None):
-    return masked_softmax.reference(scores, None if mask is None else ~mask)
-
-
-@masked_softmax.misconception(
-    means="You hid the keys after the softmax, so what is left of each row no longer sums to 1.",
-    nudge="The weights of the visible keys should add up to 1. At which step must you remove the hidden ones?",
-)
-def mask_after_softmax(scores, mask=None):
-    weights = masked_softmax.reference(scores)
-    return weights if mask is None else weights * mask
-
-
-@masked_softmax.misconception(
-    means="The hidden scores became 0, and exp(0) is 1: a score of 0 is an ordinary score.",
-    nudge="Which score has an exponential of 0?",
-)
-def mask_by_multiplication(scores, mask=None):
-    return masked_softmax.reference(scores if mask is None else scores * mask)
-
-
-@masked_softmax.misconception(
-    means="You added booleans to the scores: True counts as 1, so visible keys are favoured, not alone.",
-    nudge="Only a mask in the additive form may be added. Which operation suits a boolean one?",
-)
-def mask_added_as_0_1(scores, mask=None):
-    return masked_softmax.reference(scores if mask is None else scores + mask)
-
-
-@masked_softmax.misconception(
-    means="The number for “hidden” is not low enough, so hidden keys keep some weight.",
-    nudge="Scores may be as low as -1000. Which number is lower than every score?",
-)
-def not_low_enough(scores, mask=None):
-    return masked_softmax.reference(hide(scores, mask, -10.0))
-
-
-@masked_softmax.misconception(
-    means="You exchanged the mask's last two axes, so it hides queries (rows) instead of keys (columns).",
-    nudge="The mask already has a row for each query and a column for each key. Does it need turning?",
-)
-def mask_transposed(scores, mask=None):
-    return masked_softmax.reference(scores, None if mask is None else np.swapaxes(mask, -1, -2))
-
-
-@masked_softmax.misconception(
-    means="You used the first sentence's mask for the whole batch.",
-    nudge="Broadcasting already matches each mask with its sentence. Is there an index `[0]` too many?",
-)
-def first_mask_for_all(scores, mask=None):
-    return masked_softmax.reference(scores, mask if mask is None or mask.ndim == 2 else mask[0])
-
-
-@masked_softmax.misconception(
-    means="Each key's weights sum to 1 over the queries: you normalised down the columns.",
-    nudge="The weights of each query add up to 1. Which axis are the keys?",
-)
-def down_the_columns(scores, mask=None):
-    hidden = hide(scores, mask)
-    top = np.max(hidden, axis=-2, keepdims=True)
-    return normalised(np.exp(hidden - np.where(np.isfinite(top), top, 0)), axis=-2)
-
-
-@masked_softmax.misconception(
-    means="You normalised along axis 1, which holds the keys of a matrix, but the queries of a batch.",
-    nudge="Counted from the end, the keys always lie on the same axis. Which one?",
-)
-def always_axis_1(scores, mask=None):
-    hidden = hide(scores, mask)
-    top = np.max(hidden, axis=1, keepdims=True)
-    return normalised(np.exp(hidden - np.where(np.isfinite(top), top, 0)), axis=1)
-
-
-@masked_softmax.misconception(
-    means="All the weights together add up to 1, instead of the weights of each row.",
-    nudge="What does `axis=-1` change in a sum, and what does `keepdims=True`?",
-)
-def over_everything(scores, mask=None):
-    hidden = hide(scores, mask)
-    return normalised(np.exp(hidden - hidden.max()), axis=None)
-
-
-@masked_softmax.misconception(
-    means="The sum over the last axis dropped that axis, so it no longer lines up with the rows.",
-    nudge="Which argument of `np.sum` keeps an axis of length 1?",
-)
-def sum_without_keepdims(scores, mask=None):
-    weights = masked_softmax.reference(scores, mask)
-    return weights / weights.sum(axis=-1)
-
-
-@masked_softmax.misconception(
-    means="`if mask:` asks whether a whole array is true, and NumPy refuses to guess.",
-    nudge="You want to know whether a mask was given at all. How do you compare something with None?",
-)
-def asks_if_mask(scores, mask=None):
-    return masked_softmax.reference(scores, mask if mask else None)
-
-
-@masked_softmax.misconception(
-    means="Without a mask everything came out hidden: `np.where(None, ...)` counts None as False.",
-    nudge="What should happen when `mask` is None? It deserves a line of its own.",
-)
-def none_hides_everything(scores, mask=None):
-    return masked_softmax.reference(np.where(mask, scores, -np.inf))
-
-
-@masked_softmax.misconception(
-    means="`scores[~mask] = …` works only if the mask has exactly the shape of the scores.",
-    nudge="Masks may have axes of length 1 that broadcast. Which NumPy function chooses between two values?",
-)
-def mask_of_the_same_shape_only(scores, mask=None):
-    hidden = scores.copy()
-    if mask is not None:
-        hidden[~mask] = -np.inf
-    return masked_softmax.reference(hidden)
-
-
-@masked_softmax.misconception(
-    means="You return the notebook's own weights, whatever comes in.",
-    nudge="Where does your code use `scores`?",
-)
-def hard_coded_weights(scores, mask=None):
-    return np.array([[1.0, 0.0], [0.1503254518, 0.8496745482]])
-
-
-@masked_softmax.misconception(
-    means="You subtracted the maximum of the whole array: a row that lies far below it becomes 0/0 or 0.",
-    nudge="Softmax is computed for each row separately. Which maximum should you subtract from a row?",
-)
-def maximum_of_everything(scores, mask=None):
-    hidden = hide(scores, mask)
-    return normalised(np.exp(hidden - hidden.max()))
-
-
-@masked_softmax.misconception(
-    means="exp(1000) is too large for a float: it becomes inf, and inf times 0 or inf / inf is NaN.",
-    nudge="Softmax stays the same if you subtract one number from a whole row. Which number is safe?",
-)
-def no_maximum_then_times_mask(scores, mask=None):
-    return normalised(np.exp(scores) * (1 if mask is None else mask))
-
-
-@masked_softmax.misconception(
-    means="You added -10 to the hidden scores, which is not low enough: a little of them leaks through.",
-    nudge="Scores may lie 2000 apart. Which number is lower than every score?",
-)
-def adds_too_little(scores, mask=None):
-    return masked_softmax.reference(scores if mask is None else scores + np.where(mask, 0, -10.0))
-
-
-@masked_softmax.misconception(
-    means="You normalised along axis 0: down the columns of a matrix, and across the sentences of a batch.",
-    nudge="Counted from the end, the keys always lie on the same axis. Which one?",
-)
-def always_axis_0(scores, mask=None):
-    hidden = hide(scores, mask)
-    top = np.max(hidden, axis=0, keepdims=True)
-    return normalised(np.exp(hidden - np.where(np.isfinite(top), top, 0)), axis=0)
-
-
-@masked_softmax.misconception(
-    means="You hid the future whatever `mask` says: the mask that is passed to the function does not count.",
-    nudge="Where does your code use `mask`? Who decides what is hidden, this function or its caller?",
-)
-def always_causal(scores, mask=None):
-    return masked_softmax.reference(scores, np.tri(*scores.shape[-2:], dtype=bool))
-
-
-@masked_softmax.misconception(
-    means="You multiplied the scores by the mask before softmax, and the weights afterwards: hidden scores "
-    "count as 0 when the maximum is taken, and next to a 0 visible scores near -1000 vanish.",
-    nudge="Which score has an exponential of 0, however low the others are?",
-)
-def masked_before_and_after(scores, mask=None):
-    if mask is None:
-        return masked_softmax.reference(scores)
-    weights = masked_softmax.reference(scores * mask) * mask
-    return weights / (weights.sum(axis=-1, keepdims=True) + 1e-13)
-
-
-@masked_softmax.combined_misconception(inverted_mask, nan_in_empty_rows)
-def inverted_with_nan(scores, mask=None):
-    hidden = hide(scores, None if mask is None else ~mask)
-    weights = np.exp(hidden - hidden.max(axis=-1, keepdims=True))
-    return weights / weights.sum(axis=-1, keepdims=True)
-
-
-@masked_softmax.combined_misconception(inverted_mask, uniform_in_empty_rows)
-def inverted_with_uniform(scores, mask=None):
-    hidden = hide(scores, None if mask is None else ~mask, -1e9)
-    return normalised(np.exp(hidden - hidden.max(axis=-1, keepdims=True)))
-
-
-@masked_softmax.combined_misconception(no_maximum, nan_in_empty_rows)
-def no_maximum_with_nan(scores, mask=None):
-    weights = np.exp(hide(scores, mask))
-    return weights / weights.sum(axis=-1, keepdims=True)
-
-
-@masked_softmax.misconception(
-    means="You subtracted the maximum of the whole array: of a row that lies far below it every exponential "
-    "becomes 0, and so does its weight.",
-    nudge="Softmax is computed for each row separately. Which maximum should you subtract from a row?",
-)
-def maximum_of_everything_and_zeros(scores, mask=None):
-    hidden = hide(scores, mask)
-    top = hidden.max()
-    return normalised(np.exp(hidden - (top if np.isfinite(top) else 0)))
-
-
-@masked_softmax.combined_misconception(maximum_of_everything, nan_in_empty_rows)
-def maximum_of_everything_with_nan(scores, mask=None):
-    weights = np.exp(hide(scores, mask) - hide(scores, mask).max())
-    return weights / weights.sum(axis=-1, keepdims=True)
-
-
-@masked_softmax.combined_misconception(mask_after_softmax, no_maximum)
-def masked_afterwards_without_maximum(scores, mask=None):
-    weights = normalised(np.exp(scores))
-    return weights if mask is None else weights * mask
-
-
-@masked_softmax.combined_misconception(inverted_mask, mask_after_softmax)
-def inverted_afterwards(scores, mask=None):
-    weights = masked_softmax.reference(scores)
-    return weights if mask is None else weights * ~mask
-
-
-@masked_softmax.combined_misconception(down_the_columns, nan_in_empty_rows)
-def down_the_columns_with_nan(scores, mask=None):
-    hidden = hide(scores, mask)
-    weights = np.exp(hidden - hidden.max(axis=-2, keepdims=True))
-    return weights / weights.sum(axis=-2, keepdims=True)
-
-
-@masked_softmax.combined_misconception(always_axis_1, nan_in_empty_rows)
-def axis_1_with_nan(scores, mask=None):
-    hidden = hide(scores, mask)
-    weights = np.exp(hidden - hidden.max(axis=1, keepdims=True))
-    return weights / weights.sum(axis=1, keepdims=True)
-
-
-@masked_softmax.combined_misconception(mask_transposed, nan_in_empty_rows)
-def transposed_with_nan(scores, mask=None):
-    return nan_in_empty_rows(scores, None if mask is None else np.swapaxes(mask, -1, -2))
-
-
-@masked_softmax.common_mistake
-def lower_precision(scores, mask=None):
-    return masked_softmax.reference(scores, mask).astype(np.float32)
-
-
-@masked_softmax.common_mistake
-def modifies_argument(scores, mask=None):
-    if mask is not None:
-        np.copyto(scores, -np.inf, where=~mask)
-    return masked_softmax.reference(scores)
-
-
-@masked_softmax.common_mistake
-def returns_a_list(scores, mask=None):
-    return masked_softmax.reference(scores, mask).tolist()
-
-
-@masked_softmax.misconception(
-    means="You hid scores by a fixed low number such as -1000 and set their weights to 0 afterwards. Next to scores as "
-    "low as that, the hidden keys had got weight before, and the rest of the row no longer adds up to 1.",
-    nudge="Which number is lower than every score, however low that is?",
-)
-def fixed_low_number_and_zeros(scores, mask=None):
-    if mask is None:
-        mask = np.ones(scores.shape, dtype=bool)
-    low = np.where(mask, scores, -1000.0)
-    e = np.exp(low - low.max(axis=-1, keepdims=True))
-    return np.where(mask, e / e.sum(axis=-1, keepdims=True), 0)
-
-
-@masked_softmax.misconception(
-    means="Where one row has nothing to attend to, all the rows become zeros: decide this for each row separately.",
-    nudge="`all()` and `any()` without an axis ask the whole array. Along which axis does a row lie?",
-)
-def all_empty_where_one_is(scores, mask=None):
-    hidden = np.zeros(scores.shape, bool) if mask is None else ~np.broadcast_to(mask, scores.shape)
-    if hidden.all(axis=-1).any():
-        return np.zeros_like(scores)
-    low = np.where(hidden, -np.inf, scores)
-    return normalised(np.exp(low - low.max(axis=-1, keepdims=True)))
+        if slip.mask_after_softmax or slip.fixed_low_number_and_zeros:
+            weights = weights * mask
+        if slip.masked_before_and_after:
+            weights = weights * mask
+            weights = weights / (weights.sum(axis=-1, keepdims=True) + 1e-13)
+        if slip.all_empty_where_one_is and not mask.any(axis=-1).all():
+            weights = np.zeros_like(weights)
+    if slip.returns_a_list:
+        return weights.tolist()
+    return slip.choose(weights, lower_precision=weights.astype(np.float32))
 
 
 # Other right answers, which must pass.

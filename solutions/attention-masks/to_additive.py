@@ -127,13 +127,13 @@ def to_additive_with_slips(slip, mask, dtype=np.float64):
         return mask
     if slip.put_into_the_boolean_mask:
         return np.ones(mask.shape, dtype)
-    inverted = ~mask
+    opposite = ~mask
     mask = slip.choose(
         mask,
-        inverted_additive=inverted,
-        inverted_in_float64=inverted,
-        inverted_zeros_and_ones=inverted,
-        inverted_minus_one=inverted,
+        inverted_additive=opposite,
+        inverted_in_float64=opposite,
+        inverted_zeros_and_ones=opposite,
+        inverted_minus_one=opposite,
     )
     if slip.zeros_and_ones or slip.inverted_zeros_and_ones:
         return mask.astype(dtype)
