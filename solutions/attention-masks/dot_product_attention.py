@@ -113,7 +113,8 @@ def attention_32(rng):
 
 def weights_of(query, key, mask=None, scale=True):
     """The right weights: attention with the identity for values."""
-    return dot_product_attention.reference(query, key, np.eye(key.shape[-2]), mask, scale)
+    values = np.eye(key.shape[-2], dtype=key.dtype)
+    return dot_product_attention.reference(query, key, values, mask, scale)
 
 
 def scaled_by(divisor, query, key, value, mask, scale):
@@ -364,7 +365,7 @@ def plain_average(query, key, value, mask=None, scale=True):
 )
 def winner_takes_all(query, key, value, mask=None, scale=True):
     scores = hide(scores_of(query, key, scale), mask)
-    return np.eye(scores.shape[-1])[scores.argmax(axis=-1)] @ value
+    return np.eye(scores.shape[-1], dtype=value.dtype)[scores.argmax(axis=-1)] @ value
 
 
 @dot_product_attention.misconception(
