@@ -46,10 +46,6 @@ def with_scores_up_to(largest, query, key, value, scale=True):
     return query * (largest / np.maximum(sizes, 1e-3)), key, value
 
 
-def hide(scores, mask, low=-np.inf):
-    return scores if mask is None else np.where(mask, scores, low)
-
-
 def scores_of(query, key, scale=True):
     """Return the scores of which the softmax is taken."""
     return query @ np.swapaxes(key, -1, -2) / (key.shape[-1] ** 0.5 if scale else 1.0)
