@@ -5,7 +5,7 @@ import re
 from attention_labs.comparers import same_symbols
 from autograder.authoring import Exercise, inputs
 
-from ._shared import merged, random_word
+from ._shared import random_word
 
 merge_pair = Exercise("merge_pair", points=2, compare=same_symbols)
 
@@ -100,127 +100,150 @@ def many(rng):
     return inputs(random_word(rng, "abc", 40), ("b", "a"))
 
 
-# Mistakes.
+@merge_pair.slips("""
+    pattern_not_escaped: A regular expression reads symbols such as `.` and `(` as patterns; here every
+        symbol stands for itself.
+        Hint: What does `re.escape` do? Do you need a regular expression at all?
+    replaced_in_a_text: Texts that only look alike are joined too: the search runs over the joined text,
+        where (ca, t) holds a, t.
+        Hint: Where does a symbol begin and end in a text such as `ca t`?
+""")
+def merge_pair_with_a_pattern(slip, symbols, pair):
+    text = " ".join(symbols)
+    pattern = slip.choose(re.escape(" ".join(pair)), pattern_not_escaped=" ".join(pair))
+    if not slip.replaced_in_a_text:
+        pattern = r"(?<!\S)" + pattern + r"(?!\S)"
+    return tuple(re.sub(pattern, lambda match: "".join(pair), text).split(" "))
 
 
-def joined(symbols, pair, once=False, join=lambda a, b: a + b, fits=None, step=2):
-    """Join from left to right, with another way to join, to compare or to step on."""
-    found, place, done = [], 0, False
-    fits = fits or (lambda a, b: (a, b) == pair)
-    while place < len(symbols):
-        if place + 1 < len(symbols) and fits(*symbols[place : place + 2]) and not (once and done):
-            found.append(join(symbols[place], symbols[place + 1]))
-            place, done = place + step, True
-        else:
-            found.append(symbols[place])
-            place += 1
-    return tuple(found)
-
-
-@merge_pair.misconception(
-    means="A regular expression reads symbols such as `.` and `(` as patterns; here every symbol stands for itself.",
-    nudge="What does `re.escape` do? Do you need a regular expression at all?",
-)
-def pattern_not_escaped(symbols, pair):
-    pattern = r"(?<!\S)" + " ".join(pair) + r"(?!\S)"
-    return tuple(re.sub(pattern, lambda match: "".join(pair), " ".join(symbols)).split(" "))
-
-
-@merge_pair.misconception(
-    means="Only the first occurrence is joined.",
-    nudge="Where does the search go on after a pair was found?",
-)
-def first_occurrence_only(symbols, pair):
-    return joined(symbols, pair, once=True)
-
-
-@merge_pair.misconception(
-    means="After joining, the second symbol of the pair is still there: the step was 1, not 2.",
-    nudge="How many symbols does a joined pair take the place of?",
-)
-def second_symbol_kept(symbols, pair):
-    return joined(symbols, pair, step=1)
-
-
-@merge_pair.misconception(
-    means="After a joined pair one symbol too many is left out.",
-    nudge="At which index does the search go on after a pair at index i?",
-)
-def one_symbol_lost(symbols, pair):
-    return joined(symbols, pair, step=3)
-
-
-@merge_pair.misconception(
-    means="The pair is joined from right to left; in a, a, a the first two are joined, not the last two.",
-    nudge="Which two of a, a, a come first?",
-)
-def from_right_to_left(symbols, pair):
-    turned = joined(symbols[::-1], pair[::-1], join=lambda a, b: b + a)
-    return turned[::-1]
-
-
-@merge_pair.misconception(
-    means="The two symbols are joined in the wrong order.",
-    nudge="Which of the two stands first in the word?",
-)
-def joined_the_wrong_way(symbols, pair):
-    return joined(symbols, pair, join=lambda a, b: b + a)
-
-
-@merge_pair.misconception(
-    means="The pair is joined in either order; (h, t) is another pair than (t, h).",
-    nudge="Does your comparison notice which of the two comes first?",
-)
-def either_order(symbols, pair):
-    return joined(symbols, pair, fits=lambda a, b: {a, b} == set(pair))
-
-
-@merge_pair.misconception(
-    means="The reversed pair is joined.",
-    nudge="Which of the two symbols of `pair` has to stand on the left?",
-)
-def reversed_pair(symbols, pair):
-    return joined(symbols, pair[::-1])
-
-
-@merge_pair.misconception(
-    means="Any two neighbours that occur in the pair are joined, so (a, a) is joined for the pair (a, b).",
-    nudge="Does `in` compare the left symbol with the left of the pair?",
-)
-def both_in_the_pair(symbols, pair):
-    return joined(symbols, pair, fits=lambda a, b: a in pair and b in pair)
-
-
-@merge_pair.misconception(
-    means="Only the left symbol is compared: it is joined with whatever follows.",
-    nudge="Which two conditions must both hold?",
-)
-def left_symbol_only(symbols, pair):
-    return joined(symbols, pair, fits=lambda a, b: a == pair[0])
-
-
-@merge_pair.misconception(
-    means="Only the right symbol is compared: whatever stands before it is joined with it.",
-    nudge="Which two conditions must both hold?",
-)
-def right_symbol_only(symbols, pair):
-    return joined(symbols, pair, fits=lambda a, b: b == pair[1])
-
-
-@merge_pair.misconception(
-    means="The pair becomes a tuple inside the word; its two symbols should become one longer text.",
-    nudge='What is `"t" + "h"`?',
-)
-def nested_tuple(symbols, pair):
-    return joined(symbols, pair, join=lambda a, b: (a, b))
-
-
-@merge_pair.misconception(
-    means="Texts that only look alike are joined too: the search runs over the joined text, where (ca, t) holds a, t.",
-    nudge="Where does a symbol begin and end in a text such as `ca t`?",
-)
-def replaced_in_a_text(symbols, pair):
-    return tuple(" ".join(symbols).replace(" ".join(pair), "".join(pair)).split(" "))
+@merge_pair.slips("""
+    first_occurrence_only: Only the first occurrence is joined.
+        Hint: Where does the search go on after a pair was found?
+    second_symbol_kept: After joining, the second symbol of the pair is still there: the step was 1, not 2.
+        Hint: How many symbols does a joined pair take the place of?
+    one_symbol_lost: After a joined pair one symbol too many is left out.
+        Hint: At which index does the search go on after a pair at index i?
+    from_right_to_left: The pair is joined from right to left; in a, a, a the first two are joined, not
+        the last two.
+        Hint: Which two of a, a, a come first?
+    joined_the_wrong_way: The two symbols are joined in the wrong order.
+        Hint: Which of the two stands first in the word?
+    either_order: The pair is joined in either order; (h, t) is another pair than (t, h).
+        Hint: Does your comparison notice which of the two comes first?
+    reversed_pair: The reversed pair is joined.
+        Hint: Which of the two symbols of `pair` has to stand on the left?
+    both_in_the_pair: Any two neighbours that occur in the pair are joined, so (a, a) is joined for the
+        pair (a, b).
+        Hint: Does `in` compare the left symbol with the left of the pair?
+    left_symbol_only: Only the left symbol is compared: it is joined with whatever follows.
+        Hint: Which two conditions must both hold?
+    right_symbol_only: Only the right symbol is compared: whatever stands before it is joined with it.
+        Hint: Which two conditions must both hold?
+    nested_tuple: The pair becomes a tuple inside the word; its two symbols should become one longer text.
+        Hint: What is `"t" + "h"`?
+    end_missed: A pair at the end of the word is not joined.
+        Hint: At which index does the last pair begin? Does your loop reach it?
+    last_symbol_lost: The last symbol gets lost: the loop over the pairs ends one symbol early.
+        Hint: A word of n symbols has n − 1 pairs. What happens to the last symbol when it belongs to none?
+    empty_where_absent: Where the pair is not there, an empty tuple comes back instead of the word.
+        Hint: What should a word become that does not hold the pair?
+    joined_at_the_end: The pair is removed and its joined symbol stands at the end.
+        Hint: At which place of the new word does the joined symbol belong?
+    pair_left_out: The pair is left out altogether; its joined symbol should take its place.
+        Hint: What do you append where the pair was found?
+    returns_a_text: A text with spaces comes back; a tuple of symbols is asked for.
+        Hint: Which type does the docstring's Returns part name?
+    joined_with_a_space: The joined symbol is written with a space or another sign between its two parts.
+        Hint: Which text do `t` and `h` give, put side by side with `+`?
+    joined_symbol_cut_into_letters: The joined symbol is put into the list letter by letter: `extend` and
+        `+=` take a text apart.
+        Hint: What does `extend("th")` append to a list, and what does `append("th")`?
+    only_joined_kept: Only the joined symbols come back; those that belong to no pair are lost.
+        Hint: What does your loop do with a symbol where the pair does not begin?
+    list_returned: A list comes back; a tuple is asked for. A list is no key of a dict, and it never
+        equals a tuple.
+        Hint: Which function makes a tuple of a list?
+    unchanged: The word comes back unchanged.
+        Hint: Compare a slice of a tuple with a tuple: `symbols[i : i + 2] == pair`.
+    whole_word_joined: The whole word is joined to one symbol.
+        Hint: Which neighbours are to be joined, and which stay apart?
+    even_places_only: The pair is joined only where it begins at an even index.
+        Hint: Does your loop step by two symbols even where it has found nothing?
+    joined_texts_compared: The joined texts are compared: (t, he) and (th, e) both make *the*, but only
+        one of them is the pair.
+        Hint: Compare the two symbols one by one, or as a tuple.
+    end_of_the_left_symbol: Only the end of the left symbol is compared, so (ca, t) is taken for the pair
+        (a, t).
+        Hint: A symbol is one unit. Compare whole symbols with `==`.
+    last_symbol_again: The last symbol is added at the end, although it may have been joined already.
+        Hint: Where is your index after the last two symbols were joined?
+    always_two_further: The index always moves on by two, so where nothing is joined the next symbol is lost.
+        Hint: By how much must the index grow where nothing was joined?
+    overlapping_occurrences: Occurrences that overlap are both joined: in a, a, a the middle one is used
+        twice.
+        Hint: A symbol that was joined is used up. Can it be the left one of the next pair?
+    returns_nothing
+""")
+def merge_pair_with_slips(slip, symbols, pair):
+    if slip.unchanged:
+        return symbols
+    if slip.from_right_to_left:
+        symbols, pair = symbols[::-1], pair[::-1]
+    first, second = slip.choose(pair, reversed_pair=pair[::-1])
+    found, place = [], 0
+    end = len(symbols)
+    if slip.last_symbol_lost or slip.last_symbol_again:
+        end -= 1
+    while place < end:
+        left, right = (*symbols, "")[place : place + 2]  # nothing stands beside the last symbol
+        fits = (left, right) == (first, second)
+        fits = slip.choose(
+            fits,
+            first_occurrence_only=fits and len(found) == place,
+            either_order=sorted((left, right)) == sorted(pair),
+            both_in_the_pair=left in pair and right in pair,
+            left_symbol_only=left == first and right != "",
+            right_symbol_only=right == second,
+            end_missed=fits and place < len(symbols) - 2,
+            even_places_only=fits and place % 2 == 0,
+            joined_texts_compared=right != "" and left + right == first + second,
+            end_of_the_left_symbol=left.endswith(first) and right == second,
+        )
+        if not fits:
+            if not slip.only_joined_kept:
+                found.append(left)
+            place += slip.choose(1, always_two_further=2)
+            continue
+        found += slip.choose(
+            [left + right],
+            from_right_to_left=[right + left],
+            joined_the_wrong_way=[right + left],
+            nested_tuple=[(left, right)],
+            pair_left_out=[],
+            joined_with_a_space=[f"{left} {right}"],
+            joined_symbol_cut_into_letters=left + right,
+        )
+        place += slip.choose(2, second_symbol_kept=1, one_symbol_lost=3)
+        if slip.overlapping_occurrences and symbols[place - 1 : place + 1] == pair:
+            place -= 1
+    if slip.joined_at_the_end:
+        for _ in range(len(symbols) - len(found)):
+            found.remove(first + second)
+            found.append(first + second)
+    if slip.last_symbol_again:
+        found.append(symbols[-1])
+    if slip.from_right_to_left:
+        found.reverse()
+    if slip.empty_where_absent and len(found) == len(symbols):
+        return ()
+    if slip.returns_a_text:
+        return " ".join(found)
+    return slip.choose(
+        tuple(found),
+        list_returned=found,
+        whole_word_joined=("".join(symbols),),
+        returns_nothing=None,
+    )
 
 
 @merge_pair.misconception(
@@ -229,11 +252,8 @@ def replaced_in_a_text(symbols, pair):
 )
 def cut_into_letters(symbols, pair):
     whole = "".join(pair)
-    return (
-        tuple("".join(symbols).replace(whole, "\0"))
-        if len(whole) < 0
-        else tuple(whole if letter == "\0" else letter for letter in "".join(symbols).replace(whole, "\0"))
-    )
+    marked = "".join(symbols).replace(whole, "\0")
+    return tuple(whole if letter == "\0" else letter for letter in marked)
 
 
 @merge_pair.misconception(
@@ -249,130 +269,6 @@ def joined_with_what_follows(symbols, pair):
             found[place : place + 2] = ["".join(found[place : place + 2])]
         else:
             place += 1
-    return tuple(found)
-
-
-@merge_pair.misconception(
-    means="A pair at the end of the word is not joined.",
-    nudge="At which index does the last pair begin? Does your loop reach it?",
-)
-def end_missed(symbols, pair):
-    if tuple(symbols[-2:]) == pair and merged(symbols, pair)[-1:] == ("".join(pair),):
-        return (*merged(symbols[:-2], pair), *symbols[-2:])
-    return merged(symbols, pair)
-
-
-@merge_pair.misconception(
-    means="The last symbol gets lost: the loop over the pairs ends one symbol early.",
-    nudge="A word of n symbols has n − 1 pairs. What happens to the last symbol when it belongs to none?",
-)
-def last_symbol_lost(symbols, pair):
-    result = merged(symbols, pair)
-    return result if tuple(symbols[-2:]) == pair and result[-1] == "".join(pair) else result[:-1]
-
-
-@merge_pair.misconception(
-    means="Where the pair is not there, an empty tuple comes back instead of the word.",
-    nudge="What should a word become that does not hold the pair?",
-)
-def empty_where_absent(symbols, pair):
-    result = merged(symbols, pair)
-    return () if result == tuple(symbols) else result
-
-
-@merge_pair.misconception(
-    means="The pair is removed and its joined symbol stands at the end.",
-    nudge="At which place of the new word does the joined symbol belong?",
-)
-def joined_at_the_end(symbols, pair):
-    result = merged(symbols, pair)
-    whole = "".join(pair)
-    times = len(symbols) - len(result)
-    rest = list(result)
-    for _ in range(times):
-        rest.remove(whole)
-    return (*rest, *[whole] * times)
-
-
-@merge_pair.misconception(
-    means="The pair is left out altogether; its joined symbol should take its place.",
-    nudge="What do you append where the pair was found?",
-)
-def pair_left_out(symbols, pair):
-    marked = joined(symbols, pair, join=lambda a, b: None)
-    return tuple(symbol for symbol in marked if symbol is not None)
-
-
-@merge_pair.misconception(
-    means="A text with spaces comes back; a tuple of symbols is asked for.",
-    nudge="Which type does the docstring's Returns part name?",
-)
-def returns_a_text(symbols, pair):
-    return " ".join(merged(symbols, pair))
-
-
-@merge_pair.misconception(
-    means="The joined symbol is written with a space or another sign between its two parts.",
-    nudge="Which text do `t` and `h` give, put side by side with `+`?",
-)
-def joined_with_a_space(symbols, pair):
-    return joined(symbols, pair, join=lambda a, b: f"{a} {b}")
-
-
-@merge_pair.misconception(
-    means="The joined symbol is put into the list letter by letter: `extend` and `+=` take a text apart.",
-    nudge='What does `extend("th")` append to a list, and what does `append("th")`?',
-)
-def joined_symbol_cut_into_letters(symbols, pair):
-    return tuple(
-        letter
-        for symbol in joined(symbols, pair, join=lambda a, b: (a, b))
-        for letter in ("".join(symbol) if isinstance(symbol, tuple) else [symbol])
-    )
-
-
-@merge_pair.misconception(
-    means="Only the joined symbols come back; those that belong to no pair are lost.",
-    nudge="What does your loop do with a symbol where the pair does not begin?",
-)
-def only_joined_kept(symbols, pair):
-    marked = joined(symbols, pair, join=lambda a, b: (a, b))
-    return tuple("".join(symbol) for symbol in marked if isinstance(symbol, tuple))
-
-
-@merge_pair.misconception(
-    means="A list comes back; a tuple is asked for. A list is no key of a dict, and it never equals a tuple.",
-    nudge="Which function makes a tuple of a list?",
-)
-def list_returned(symbols, pair):
-    return list(merged(symbols, pair))
-
-
-@merge_pair.misconception(
-    means="The word comes back unchanged.",
-    nudge="Compare a slice of a tuple with a tuple: `symbols[i : i + 2] == pair`.",
-)
-def unchanged(symbols, pair):
-    return symbols
-
-
-@merge_pair.misconception(
-    means="The whole word is joined to one symbol.",
-    nudge="Which neighbours are to be joined, and which stay apart?",
-)
-def whole_word_joined(symbols, pair):
-    return ("".join(symbols),)
-
-
-@merge_pair.misconception(
-    means="The pair is joined only where it begins at an even index.",
-    nudge="Does your loop step by two symbols even where it has found nothing?",
-)
-def even_places_only(symbols, pair):
-    found = []
-    for place in range(0, len(symbols), 2):
-        two = tuple(symbols[place : place + 2])
-        found += ["".join(two)] if two == pair else two
     return tuple(found)
 
 
@@ -418,69 +314,6 @@ def index_too_far_at_the_end(symbols, pair):
 def tuple_changed_in_place(symbols, pair):
     symbols[0] = "".join(pair)
     return symbols
-
-
-@merge_pair.misconception(
-    means="The joined texts are compared: (t, he) and (th, e) both make *the*, but only one of them is the pair.",
-    nudge="Compare the two symbols one by one, or as a tuple.",
-)
-def joined_texts_compared(symbols, pair):
-    return joined(symbols, pair, fits=lambda a, b: a + b == "".join(pair))
-
-
-@merge_pair.misconception(
-    means="Only the end of the left symbol is compared, so (ca, t) is taken for the pair (a, t).",
-    nudge="A symbol is one unit. Compare whole symbols with `==`.",
-)
-def end_of_the_left_symbol(symbols, pair):
-    return joined(symbols, pair, fits=lambda a, b: a.endswith(pair[0]) and b == pair[1])
-
-
-@merge_pair.misconception(
-    means="The last symbol is added at the end, although it may have been joined already.",
-    nudge="Where is your index after the last two symbols were joined?",
-)
-def last_symbol_again(symbols, pair):
-    found, place = [], 0
-    while place < len(symbols) - 1:
-        if (symbols[place], symbols[place + 1]) == pair:
-            found.append("".join(pair))
-            place += 2
-        else:
-            found.append(symbols[place])
-            place += 1
-    return (*found, symbols[-1])
-
-
-@merge_pair.misconception(
-    means="The index always moves on by two, so where nothing is joined the next symbol is lost.",
-    nudge="By how much must the index grow where nothing was joined?",
-)
-def always_two_further(symbols, pair):
-    found = []
-    for place in range(0, len(symbols), 2):
-        two = symbols[place : place + 2]
-        found.append("".join(two) if two == pair else symbols[place])
-    return tuple(found)
-
-
-@merge_pair.misconception(
-    means="Occurrences that overlap are both joined: in a, a, a the middle one is used twice.",
-    nudge="A symbol that was joined is used up. Can it be the left one of the next pair?",
-)
-def overlapping_occurrences(symbols, pair):
-    found = []
-    for place, symbol in enumerate(symbols):
-        if symbols[place : place + 2] == pair:
-            found.append("".join(pair))
-        elif place == 0 or symbols[place - 1 : place + 1] != pair:
-            found.append(symbol)
-    return tuple(found)
-
-
-@merge_pair.common_mistake
-def returns_nothing(symbols, pair):
-    return None
 
 
 # Other right answers, which must pass.
