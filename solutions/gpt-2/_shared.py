@@ -40,16 +40,6 @@ def merged(symbols, pair):
     return tuple(found)
 
 
-def encoded(symbols, ranks, best=min):
-    """The symbols with pairs joined, that of the lowest rank first; `best=max` is wrong."""
-    symbols = tuple(symbols)
-    while True:
-        known = [pair for pair in pairs_of(symbols) if pair in ranks]
-        if not known:
-            return symbols
-        symbols = merged(symbols, best(known, key=ranks.get))
-
-
 def random_word(rng, alphabet, length):
     return tuple(str(letter) for letter in rng.choice(list(alphabet), size=length))
 

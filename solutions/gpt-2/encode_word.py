@@ -3,7 +3,7 @@
 from attention_labs.comparers import same_symbols
 from autograder.authoring import Exercise, inputs
 
-from ._shared import RANKS, encoded, learned_ranks, merged, pairs_of, random_word, shuffled
+from ._shared import RANKS, learned_ranks, merged, pairs_of, random_word, shuffled
 from .merge_pair import merge_pair
 
 encode_word = Exercise("encode_word", points=3, builds_on=[merge_pair], compare=same_symbols)
@@ -90,89 +90,132 @@ def known_pairs(symbols, ranks):
     return [pair for pair in pairs_of(symbols) if pair in ranks]
 
 
-def repeated(symbols, ranks, choose, join=merged):
-    """Join again and again the pair that `choose` takes of those that are known."""
-    symbols = tuple(symbols)
-    while True:
-        known = known_pairs(symbols, ranks)
-        if not known:
-            return symbols
-        shorter = join(symbols, choose(known))
-        if shorter == symbols:
-            return symbols
-        symbols = shorter
-
-
 def first_occurrence(symbols, pair):
     place = pairs_of(symbols).index(pair)
     return (*symbols[:place], "".join(pair), *symbols[place + 2 :])
 
 
-def once(symbols, ranks, choose):
-    known = known_pairs(symbols, ranks)
-    return merged(symbols, choose(known)) if known else tuple(symbols)
+def best_pair(slip, pairs, ranks):
+    """The pair that is joined next: that of the lowest rank."""
+    key = slip.choose(
+        ranks.get,
+        first_in_the_alphabet=lambda pair: pair,
+        highest_rank_first=lambda pair: -ranks[pair],
+        leftmost_first=pairs.index,
+        rightmost_first=pairs[::-1].index,
+        longest_pair_first=lambda pair: (-len("".join(pair)), ranks[pair]),
+        leftmost_longest_pair_first=lambda pair: -len("".join(pair)),
+        most_frequent_in_the_word=lambda pair: (-pairs.count(pair), ranks[pair]),
+        order_of_the_mapping=list(ranks).index,
+        unknown_as_rank_zero=lambda pair: ranks.get(pair, 0),
+        joins_unknown_pairs=lambda pair: ranks.get(pair, float("inf")),
+    )
+    return min(pairs, key=key)
 
 
-@encode_word.misconception(
-    means="Only one merge is made; after it, other pairs may stand side by side that are in `ranks`.",
-    nudge="What does the docstring say of the pairs of the result? Which loop is missing?",
-)
-def one_merge_only(symbols, ranks):
-    return once(symbols, ranks, lambda known: min(known, key=ranks.get))
+@encode_word.slips("""
+    one_merge_only: Only one merge is made; after it, other pairs may stand side by side that are in `ranks`.
+        Hint: What does the docstring say of the pairs of the result? Which loop is missing?
+    first_in_the_alphabet: The first pair in the alphabet is joined first: `min` compares the pairs
+        themselves, not their ranks.
+        Hint: What does `min` compare when it gets tuples of texts? Which argument lets it compare
+        something else?
+    highest_rank_first: The pair of the highest rank is joined first; the lowest was learned first and
+        comes first.
+        Hint: Which rank has the pair that was learned first?
+    leftmost_first: The leftmost known pair is joined first, whatever its rank.
+        Hint: Where does your code compare ranks?
+    rightmost_first: The rightmost known pair is joined first, whatever its rank.
+        Hint: Where does your code compare ranks?
+    only_one_place: The pair of the lowest rank that stands leftmost is joined in one place only, and
+        then the function ends or goes on elsewhere.
+        Hint: What happens to a second occurrence of the same pair?
+    longest_pair_first: The longest known pair is joined first, not that of the lowest rank.
+        Hint: By what is the next pair chosen?
+    leftmost_longest_pair_first: The pair that makes the longest symbol is joined first, and of equally
+        long ones the leftmost.
+        Hint: By what is the next pair chosen? Which argument says what was learned first?
+    most_frequent_in_the_word: The most frequent pair of the word is joined; that rule is for learning
+        merges. Encoding goes by rank.
+        Hint: Which argument says what was learned?
+    order_of_the_mapping: The order of the mapping is used instead of the ranks: the first pair in
+        `ranks` that stands in the word.
+        Hint: Which number belongs to a pair? Is the mapping sorted by it?
+    stops_at_an_unknown_pair: The loop ends as soon as any pair of the word is unknown; it should end
+        when none is known.
+        Hint: What does your code do with a pair that has no rank, while others have one? A default of −1
+        would win over them.
+    unknown_as_rank_zero: Unknown pairs count as rank 0 and win over the known ones.
+        Hint: Which default does your `ranks.get(pair, …)` have? It should be larger than every rank.
+    joins_unknown_pairs: Pairs are joined until one symbol is left, even those that are not in `ranks`.
+        Hint: What ends the loop, by the docstring?
+    rank_zero_is_false: The pair of rank 0 is never joined: 0 counts as false.
+        Hint: What is `bool(0)`? Ask whether a pair is in `ranks`, not whether its rank is true.
+    list_returned: A list comes back; a tuple is asked for. Hint: Which function makes a tuple of a list?
+    returns_a_text: The word is joined to one text.
+        Hint: Which type does the docstring's Returns part name?
+    ranks_returned: The ranks of the merges come back, not the symbols.
+        Hint: What should the items of the result be?
+    unchanged: The word comes back unchanged.
+        Hint: What does `merge_pair` return, and which name does its result get?
+    reversed_pairs: Pairs of the reversed order are looked up: (b, a) where a stands before b.
+        Hint: Which of the two symbols stands first in the keys of `ranks`?
+    too_few_rounds: The loop runs a fixed number of times, once for each symbol at most half the word,
+        and ends too early.
+        Hint: How many merges can a word of n symbols need?
+    returns_nothing
+""")
+def encode_word_with_slips(slip, symbols, ranks):
+    if slip.rank_zero_is_false:
+        ranks = {pair: rank for pair, rank in ranks.items() if rank}
+    if slip.reversed_pairs:
+        ranks = {pair: ranks[pair[::-1]] for pair in pairs_of(symbols) if pair[::-1] in ranks}
+    word, ranks_of_joined = symbols, []
+    rounds = slip.choose(len(word), one_merge_only=1, too_few_rounds=max(1, len(word) // 2 - 1))
+    for _ in range(rounds):
+        known = known_pairs(symbols, ranks)
+        if slip.stops_at_an_unknown_pair and known != pairs_of(symbols):
+            break
+        if slip.unknown_as_rank_zero or slip.joins_unknown_pairs:
+            known = pairs_of(symbols)
+        if not known:
+            break
+        best = best_pair(slip, known, ranks)
+        if slip.unknown_as_rank_zero and best not in ranks:
+            break
+        if slip.only_one_place:
+            return first_occurrence(symbols, best)
+        symbols = merged(symbols, best)
+        ranks_of_joined.append(ranks.get(best))
+    if slip.returns_a_text:
+        return " ".join(symbols)
+    return slip.choose(
+        symbols,
+        list_returned=list(symbols),
+        ranks_returned=tuple(ranks_of_joined),
+        unchanged=word,
+        returns_nothing=None,
+    )
 
 
-@encode_word.misconception(
-    means="The first pair in the alphabet is joined first: `min` compares the pairs themselves, not their ranks.",
-    nudge="What does `min` compare when it gets tuples of texts? Which argument lets it compare something else?",
-)
-def first_in_the_alphabet(symbols, ranks):
-    return repeated(symbols, ranks, min)
-
-
-@encode_word.misconception(
-    means="The pair of the highest rank is joined first; the lowest was learned first and comes first.",
-    nudge="Which rank has the pair that was learned first?",
-)
-def highest_rank_first(symbols, ranks):
-    return repeated(symbols, ranks, lambda known: max(known, key=ranks.get))
-
-
-@encode_word.misconception(
-    means="The leftmost known pair is joined first, whatever its rank.",
-    nudge="Where does your code compare ranks?",
-)
-def leftmost_first(symbols, ranks):
-    return repeated(symbols, ranks, lambda known: known[0])
-
-
-@encode_word.misconception(
-    means="The rightmost known pair is joined first, whatever its rank.",
-    nudge="Where does your code compare ranks?",
-)
-def rightmost_first(symbols, ranks):
-    return repeated(symbols, ranks, lambda known: known[-1])
-
-
-@encode_word.misconception(
-    means="The pair of the lowest rank that stands leftmost is joined in one place only, and then the function ends or "
-    "goes on elsewhere.",
-    nudge="What happens to a second occurrence of the same pair?",
-)
-def only_one_place(symbols, ranks):
-    known = known_pairs(symbols, ranks)
-    return first_occurrence(tuple(symbols), min(known, key=ranks.get)) if known else tuple(symbols)
-
-
-def longest_match(symbols, vocabulary):
-    symbols, found, place = tuple(symbols), [], 0
-    while place < len(symbols):
-        for end in range(len(symbols), place, -1):
-            piece = "".join(symbols[place:end])
-            if piece in vocabulary or end == place + 1:
-                found.append(piece)
-                place = end
-                break
-    return tuple(found)
+@encode_word.slips("""
+    mapping_applied_once: All pairs of the mapping are applied once, in its own order; a pair of low rank
+        may come too late.
+        Hint: In which order should the pairs be applied?
+    applied_from_the_highest: The pairs are applied from the highest rank down, each once.
+        Hint: Which rank has the pair that was learned first?
+    pairs_of_the_beginning_only: The pairs are found once, at the beginning; those that come to be by
+        joining are never looked at.
+        Hint: In which line are the pairs of the word made: before the loop, or inside it?
+""")
+def encode_word_in_order_of_rank(slip, symbols, ranks):
+    by_rank = sorted(ranks, key=ranks.get)
+    pairs = slip.choose(by_rank, mapping_applied_once=ranks, applied_from_the_highest=by_rank[::-1])
+    if slip.pairs_of_the_beginning_only:
+        pairs = [pair for pair in by_rank if pair in pairs_of(symbols)]
+    for pair in pairs:
+        symbols = merged(symbols, pair)
+    return symbols
 
 
 @encode_word.misconception(
@@ -181,65 +224,16 @@ def longest_match(symbols, vocabulary):
     nudge="In h, a, t, h: does `hat` come to be, when (t, h) has the lowest rank?",
 )
 def longest_match_from_the_left(symbols, ranks):
-    return longest_match(symbols, {"".join(pair) for pair in ranks})
-
-
-@encode_word.misconception(
-    means="The longest known pair is joined first, not that of the lowest rank.",
-    nudge="By what is the next pair chosen?",
-)
-def longest_pair_first(symbols, ranks):
-    return repeated(
-        symbols, ranks, lambda known: max(known, key=lambda pair: (len("".join(pair)), -ranks[pair]))
-    )
-
-
-@encode_word.misconception(
-    means="The pair that makes the longest symbol is joined first, and of equally long ones the leftmost.",
-    nudge="By what is the next pair chosen? Which argument says what was learned first?",
-)
-def leftmost_longest_pair_first(symbols, ranks):
-    return repeated(symbols, ranks, lambda known: max(known, key=lambda pair: len("".join(pair))))
-
-
-@encode_word.misconception(
-    means="The most frequent pair of the word is joined; that rule is for learning merges. Encoding goes by rank.",
-    nudge="Which argument says what was learned?",
-)
-def most_frequent_in_the_word(symbols, ranks):
-    return repeated(
-        symbols, ranks, lambda known: max(known, key=lambda pair: (known.count(pair), -ranks[pair]))
-    )
-
-
-@encode_word.misconception(
-    means="The order of the mapping is used instead of the ranks: the first pair in `ranks` that stands in the word.",
-    nudge="Which number belongs to a pair? Is the mapping sorted by it?",
-)
-def order_of_the_mapping(symbols, ranks):
-    return repeated(symbols, ranks, lambda known: next(pair for pair in ranks if pair in known))
-
-
-@encode_word.misconception(
-    means="All pairs of the mapping are applied once, in its own order; a pair of low rank may come too late.",
-    nudge="In which order should the pairs be applied?",
-)
-def mapping_applied_once(symbols, ranks):
-    symbols = tuple(symbols)
-    for pair in ranks:
-        symbols = merged(symbols, pair)
-    return symbols
-
-
-@encode_word.misconception(
-    means="The pairs are applied from the highest rank down, each once.",
-    nudge="Which rank has the pair that was learned first?",
-)
-def applied_from_the_highest(symbols, ranks):
-    symbols = tuple(symbols)
-    for pair in sorted(ranks, key=ranks.get, reverse=True):
-        symbols = merged(symbols, pair)
-    return symbols
+    vocabulary = {"".join(pair) for pair in ranks}
+    found, place = [], 0
+    while place < len(symbols):
+        for end in range(len(symbols), place, -1):
+            piece = "".join(symbols[place:end])
+            if piece in vocabulary or end == place + 1:
+                found.append(piece)
+                place = end
+                break
+    return tuple(found)
 
 
 @encode_word.misconception(
@@ -260,119 +254,6 @@ def all_known_in_one_pass(symbols, ranks):
         if tuple(found) == symbols:
             return symbols
         symbols = tuple(found)
-
-
-@encode_word.misconception(
-    means="The pairs are found once, at the beginning; those that come to be by joining are never looked at.",
-    nudge="In which line are the pairs of the word made: before the loop, or inside it?",
-)
-def pairs_of_the_beginning_only(symbols, ranks):
-    symbols = tuple(symbols)
-    for pair in sorted(set(known_pairs(symbols, ranks)), key=ranks.get):
-        symbols = merged(symbols, pair)
-    return symbols
-
-
-@encode_word.misconception(
-    means="The loop ends as soon as any pair of the word is unknown; it should end when none is known.",
-    nudge="What does your code do with a pair that has no rank, while others have one? A default of −1 would win over them.",
-)
-def stops_at_an_unknown_pair(symbols, ranks):
-    symbols = tuple(symbols)
-    while len(symbols) > 1 and all(pair in ranks for pair in pairs_of(symbols)):
-        symbols = merged(symbols, min(pairs_of(symbols), key=ranks.get))
-    return symbols
-
-
-@encode_word.misconception(
-    means="Unknown pairs count as rank 0 and win over the known ones.",
-    nudge="Which default does your `ranks.get(pair, …)` have? It should be larger than every rank.",
-)
-def unknown_as_rank_zero(symbols, ranks):
-    symbols = tuple(symbols)
-    while len(symbols) > 1:
-        best = min(pairs_of(symbols), key=lambda pair: ranks.get(pair, 0))
-        if best not in ranks:
-            return symbols
-        symbols = merged(symbols, best)
-    return symbols
-
-
-@encode_word.misconception(
-    means="Pairs are joined until one symbol is left, even those that are not in `ranks`.",
-    nudge="What ends the loop, by the docstring?",
-)
-def joins_unknown_pairs(symbols, ranks):
-    symbols = tuple(symbols)
-    while len(symbols) > 1:
-        symbols = merged(symbols, min(pairs_of(symbols), key=lambda pair: ranks.get(pair, 10**9)))
-    return symbols
-
-
-@encode_word.misconception(
-    means="The pair of rank 0 is never joined: 0 counts as false.",
-    nudge="What is `bool(0)`? Ask whether a pair is in `ranks`, not whether its rank is true.",
-)
-def rank_zero_is_false(symbols, ranks):
-    rest = {pair: rank for pair, rank in ranks.items() if rank}
-    return encoded(symbols, rest)
-
-
-@encode_word.misconception(
-    means="A list comes back; a tuple is asked for.",
-    nudge="Which function makes a tuple of a list?",
-)
-def list_returned(symbols, ranks):
-    return list(encoded(symbols, ranks))
-
-
-@encode_word.misconception(
-    means="The word is joined to one text.",
-    nudge="Which type does the docstring's Returns part name?",
-)
-def returns_a_text(symbols, ranks):
-    return " ".join(encoded(symbols, ranks))
-
-
-@encode_word.misconception(
-    means="The ranks of the merges come back, not the symbols.",
-    nudge="What should the items of the result be?",
-)
-def ranks_returned(symbols, ranks):
-    symbols, found = tuple(symbols), []
-    while known_pairs(symbols, ranks):
-        best = min(known_pairs(symbols, ranks), key=ranks.get)
-        found.append(ranks[best])
-        symbols = merged(symbols, best)
-    return tuple(found)
-
-
-@encode_word.misconception(
-    means="The word comes back unchanged.",
-    nudge="What does `merge_pair` return, and which name does its result get?",
-)
-def unchanged(symbols, ranks):
-    return symbols
-
-
-@encode_word.misconception(
-    means="Pairs of the reversed order are looked up: (b, a) where a stands before b.",
-    nudge="Which of the two symbols stands first in the keys of `ranks`?",
-)
-def reversed_pairs(symbols, ranks):
-    turned = {pair: ranks[pair[::-1]] for pair in pairs_of(symbols) if pair[::-1] in ranks}
-    return encoded(symbols, turned)
-
-
-@encode_word.misconception(
-    means="The loop runs a fixed number of times, once for each symbol at most half the word, and ends too early.",
-    nudge="How many merges can a word of n symbols need?",
-)
-def too_few_rounds(symbols, ranks):
-    symbols = tuple(symbols)
-    for _ in range(max(1, len(symbols) // 2 - 1)):
-        symbols = once(symbols, ranks, lambda known: min(known, key=ranks.get))
-    return symbols
 
 
 @encode_word.misconception(
@@ -397,11 +278,6 @@ def smallest_of_nothing(symbols, ranks):
     while len(symbols) > 0:
         symbols = merged(symbols, min(known_pairs(symbols, ranks), key=ranks.get))
     return symbols
-
-
-@encode_word.common_mistake
-def returns_nothing(symbols, ranks):
-    return None
 
 
 # Other right answers, which must pass.
