@@ -121,13 +121,6 @@ def causal(length):
     return np.tri(length, dtype=bool)
 
 
-def attended(q, k, v, mask=None, scale=None):
-    """Attention of all heads, side by side: (batch, L, d)."""
-    scores = q @ k.swapaxes(-1, -2)
-    scores = scores / (math.sqrt(q.shape[-1]) if scale is None else scale)
-    return together(softmax(np.where(causal(q.shape[2]) if mask is None else mask, scores, -np.inf)) @ v)
-
-
 # Parameters of a block in the order of the docstring, and in that of the cases: equal shapes change places, so that an
 # answer that takes the dict's values in their order is wrong.
 NAMES = (
