@@ -50,203 +50,99 @@ def empty(rng):
     return inputs(12, 12, 64, 0)
 
 
-def product(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return 2 * layers * kv_heads * d_head * length * bytes_per_number
-
-
-@cache_bytes.misconception(
-    means="You counted the keys or the values, not both.",
-    nudge="What is stored for each token in addition to its key?",
-)
-def keys_only(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return product(layers, kv_heads, d_head, length, bytes_per_number) // 2
-
-
-@cache_bytes.misconception(
-    means="You counted queries as well; a query is used once and not kept.",
-    nudge="Which of query, key and value will the next words need?",
-)
-def queries_too(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return product(layers, kv_heads, d_head, length, bytes_per_number) // 2 * 3
-
-
-@cache_bytes.misconception(
-    means="You counted the numbers, not the bytes that they take.",
-    nudge="Where does your code use `bytes_per_number`?",
-)
-def numbers_not_bytes(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return product(layers, kv_heads, d_head, length, 1)
-
-
-@cache_bytes.misconception(
-    means="Every number is counted with two bytes, whatever `bytes_per_number` says.",
-    nudge="Where does your code use `bytes_per_number`?",
-)
-def always_two_bytes(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return product(layers, kv_heads, d_head, length)
-
-
-@cache_bytes.misconception(
-    means="One factor 2 is missing: bytes a number are one thing, keys and values another.",
-    nudge="For 32-bit numbers, which two factors say “both keys and values” and “4 bytes”?",
-)
-def two_in_place_of_both(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return product(layers, kv_heads, d_head, length, max(1, bytes_per_number // 2))
-
-
-@cache_bytes.misconception(
-    means="This is the number of bits; a byte has eight of them.",
-    nudge="In which unit is `bytes_per_number`?",
-)
-def bits(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return product(layers, kv_heads, d_head, length, bytes_per_number) * 8
-
-
-@cache_bytes.misconception(
-    means="You counted one layer only.",
-    nudge="Each layer makes its own keys and values. Where does your code use `layers`?",
-)
-def one_layer(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return product(1, kv_heads, d_head, length, bytes_per_number)
-
-
-@cache_bytes.misconception(
-    means="You counted one head only.",
-    nudge="Each key-value head has its own key. Where does your code use `kv_heads`?",
-)
-def one_head(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return product(layers, 1, d_head, length, bytes_per_number)
-
-
-@cache_bytes.misconception(
-    means="You took d_head for the size of all heads together and so lost a factor.",
-    nudge="How many numbers does *one* head's key have, and how many heads are there?",
-)
-def d_head_split_among_the_heads(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return 2 * layers * kv_heads * (d_head // kv_heads) * length * bytes_per_number
-
-
-@cache_bytes.misconception(
-    means="You counted what one token takes.",
-    nudge="Where does your code use `length`?",
-)
-def one_token_only(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return product(layers, kv_heads, d_head, 1, bytes_per_number)
-
-
-@cache_bytes.misconception(
-    means="You squared the length: that is the matrix of scores, not the cache.",
-    nudge="If one more word is written, how many keys are added to each head?",
-)
-def length_squared(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return product(layers, kv_heads, d_head, length**2, bytes_per_number)
-
-
-@cache_bytes.misconception(
-    means="You divided the bytes by 1024, so these are kilobytes.",
-    nudge="In which unit is the result asked for?",
-)
-def kilobytes(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return product(layers, kv_heads, d_head, length, bytes_per_number) // 1024
-
-
-@cache_bytes.misconception(
-    means="You added d_head and the length, or another two of the factors, where they multiply.",
-    nudge="If everything else is doubled once, what happens to the bytes?",
-)
-def factors_added(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return 2 * layers * kv_heads * (d_head + length) * bytes_per_number
-
-
-@cache_bytes.misconception(
-    means="You counted one token more than `length`.",
-    nudge="What should an empty cache take?",
-)
-def one_token_more(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return product(layers, kv_heads, d_head, length + 1, bytes_per_number)
-
-
-@cache_bytes.misconception(
-    means="You left the newest token out of the `length` that are asked for.",
-    nudge="What should a cache of one token take?",
-)
-def one_token_less(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return product(layers, kv_heads, d_head, length - 1, bytes_per_number)
-
-
-def other_unit(name, unit, size, shown=""):
-    def in_another_unit(layers, kv_heads, d_head, length, bytes_per_number=2):
-        return product(layers, kv_heads, d_head, length, bytes_per_number) / size
-
-    in_another_unit.__name__ = name
-    cache_bytes.misconception(
-        means=f"You divided by {shown or size}: these are {unit}, and bytes are asked for.",
-        nudge="In which unit is the result asked for, and is it a whole number there?",
-    )(in_another_unit)
-
-
-other_unit("kilobytes_with_a_fraction", "kilobytes", 1024)
-other_unit("kilobytes_of_1000", "kilobytes", 1000)
-other_unit("megabytes", "megabytes", 10**6, "1e6")
-other_unit("megabytes_of_1024_squared", "megabytes (MiB)", 2**20, "1024²")
-other_unit("gigabytes", "gigabytes, as in the notebook's table", 10**9, "1e9")
-other_unit("gigabytes_of_1024_cubed", "gigabytes (GiB)", 2**30, "1024³")
-
-
-@cache_bytes.combined_misconception(one_layer, bits)
-def bits_of_one_layer(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return product(1, kv_heads, d_head, length, 8 * bytes_per_number)
-
-
-@cache_bytes.combined_misconception(keys_only, one_layer)
-def keys_of_one_layer(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return product(1, kv_heads, d_head, length, bytes_per_number) // 2
-
-
-@cache_bytes.combined_misconception(keys_only, numbers_not_bytes)
-def numbers_of_the_keys(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return layers * kv_heads * d_head * length
-
-
-@cache_bytes.combined_misconception(keys_only, one_head)
-def keys_of_one_head(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return product(layers, 1, d_head, length, bytes_per_number) // 2
-
-
-@cache_bytes.combined_misconception(one_layer, numbers_not_bytes)
-def numbers_of_one_layer(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return product(1, kv_heads, d_head, length, 1)
-
-
-@cache_bytes.combined_misconception(one_layer, one_head)
-def one_head_of_one_layer(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return product(1, 1, d_head, length, bytes_per_number)
-
-
-@cache_bytes.combined_misconception(one_layer, always_two_bytes)
-def two_bytes_of_one_layer(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return product(1, kv_heads, d_head, length)
-
-
-@cache_bytes.common_mistake
-def not_a_whole_number(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return product(layers, kv_heads, d_head, length, bytes_per_number * 8) / 8
-
-
-@cache_bytes.misconception(
-    means="You added the number of heads and the size of one; each head has that many numbers.",
-    nudge="8 heads of 128 numbers: how many numbers is a key in one layer?",
-)
-def heads_added_to_their_size(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return 2 * layers * (kv_heads + d_head) * length * bytes_per_number
-
-
-@cache_bytes.misconception(
-    means="You added the number of heads and the size of one; each head has that many numbers, so they are multiplied.",
-    nudge="How many numbers do 8 heads of 128 numbers hold?",
-)
-def heads_and_numbers_added(layers, kv_heads, d_head, length, bytes_per_number=2):
-    return layers * (kv_heads + d_head) * length * bytes_per_number
+@cache_bytes.slips("""
+    keys_only: You counted the keys or the values, not both.
+        Hint: What is stored for each token in addition to its key?
+    queries_too: You counted queries as well; a query is used once and not kept.
+        Hint: Which of query, key and value will the next words need?
+    numbers_not_bytes: You counted the numbers, not the bytes that they take.
+        Hint: Where does your code use `bytes_per_number`?
+    always_two_bytes: Every number is counted with two bytes, whatever `bytes_per_number` says.
+        Hint: Where does your code use `bytes_per_number`?
+    two_in_place_of_both: One factor 2 is missing: bytes a number are one thing, keys and values another.
+        Hint: For 32-bit numbers, which two factors say “both keys and values” and “4 bytes”?
+    bits: This is the number of bits; a byte has eight of them.
+        Hint: In which unit is `bytes_per_number`?
+    one_layer: You counted one layer only.
+        Hint: Each layer makes its own keys and values. Where does your code use `layers`?
+    one_head: You counted one head only.
+        Hint: Each key-value head has its own key. Where does your code use `kv_heads`?
+    d_head_split_among_the_heads: You took d_head for the size of all heads together and so lost a factor.
+        Hint: How many numbers does *one* head's key have, and how many heads are there?
+    one_token_only: You counted what one token takes. Hint: Where does your code use `length`?
+    length_squared: You squared the length: that is the matrix of scores, not the cache.
+        Hint: If one more word is written, how many keys are added to each head?
+    kilobytes: You divided the bytes by 1024, so these are kilobytes.
+        Hint: In which unit is the result asked for?
+    factors_added: You added d_head and the length, or another two of the factors, where they multiply.
+        Hint: If everything else is doubled once, what happens to the bytes?
+    one_token_more: You counted one token more than `length`. Hint: What should an empty cache take?
+    one_token_less: You left the newest token out of the `length` that are asked for.
+        Hint: What should a cache of one token take?
+    kilobytes_with_a_fraction: You divided by 1024: these are kilobytes, and bytes are asked for.
+        Hint: In which unit is the result asked for, and is it a whole number there?
+    kilobytes_of_1000: You divided by 1000: these are kilobytes, and bytes are asked for.
+        Hint: In which unit is the result asked for, and is it a whole number there?
+    megabytes: You divided by 1e6: these are megabytes, and bytes are asked for.
+        Hint: In which unit is the result asked for, and is it a whole number there?
+    megabytes_of_1024_squared: You divided by 1024²: these are megabytes (MiB), and bytes are asked for.
+        Hint: In which unit is the result asked for, and is it a whole number there?
+    gigabytes: You divided by 1e9: these are gigabytes, as in the notebook's table, and bytes are asked for.
+        Hint: In which unit is the result asked for, and is it a whole number there?
+    gigabytes_of_1024_cubed: You divided by 1024³: these are gigabytes (GiB), and bytes are asked for.
+        Hint: In which unit is the result asked for, and is it a whole number there?
+    one_layer + bits
+    keys_only + one_layer
+    keys_only + numbers_not_bytes
+    keys_only + one_head
+    one_layer + numbers_not_bytes
+    one_layer + one_head
+    one_layer + always_two_bytes
+    not_a_whole_number
+    heads_added_to_their_size: You added the number of heads and the size of one; each head has that many
+        numbers.
+        Hint: 8 heads of 128 numbers: how many numbers is a key in one layer?
+    heads_and_numbers_added: You added the number of heads and the size of one; each head has that many
+        numbers, so they are multiplied.
+        Hint: How many numbers do 8 heads of 128 numbers hold?
+""")
+def cache_bytes_with_slips(slip, layers, kv_heads, d_head, length, bytes_per_number=2):
+    if slip.d_head_split_among_the_heads:
+        d_head = d_head // kv_heads
+    kv_heads = slip.choose(kv_heads, one_head=1)
+    length = slip.choose(
+        length,
+        one_token_only=1,
+        length_squared=length**2,
+        one_token_more=length + 1,
+        one_token_less=length - 1,
+    )
+    bytes_per_number = slip.choose(
+        bytes_per_number,
+        numbers_not_bytes=1,
+        always_two_bytes=2,
+        two_in_place_of_both=max(1, bytes_per_number // 2),
+        bits=8 * bytes_per_number,
+    )
+    numbers = slip.choose(
+        kv_heads * d_head * length,
+        factors_added=kv_heads * (d_head + length),
+        heads_added_to_their_size=(kv_heads + d_head) * length,
+        heads_and_numbers_added=(kv_heads + d_head) * length,
+    )
+    kinds = slip.choose(2, keys_only=1, queries_too=3, heads_and_numbers_added=1)
+    total = kinds * slip.choose(layers, one_layer=1) * numbers * bytes_per_number
+    return slip.choose(
+        total,
+        kilobytes=total // 1024,
+        kilobytes_with_a_fraction=total / 1024,
+        kilobytes_of_1000=total / 1000,
+        megabytes=total / 10**6,
+        megabytes_of_1024_squared=total / 2**20,
+        gigabytes=total / 10**9,
+        gigabytes_of_1024_cubed=total / 2**30,
+        not_a_whole_number=float(total),
+    )
 
 
 @cache_bytes.variant
