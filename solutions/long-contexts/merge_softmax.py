@@ -97,276 +97,114 @@ def both_empty(rng):
     return parts(rng, L_q, d_v, empty_a=(1,), empty_b=(1,))
 
 
-# Mistakes.
-
-
-def factors(max_a, max_b):
-    """The larger maximum and the two factors."""
-    largest = np.maximum(max_a, max_b)
-    shift = np.where(largest == -np.inf, 0, largest)
-    return largest, np.exp(max_a - shift), np.exp(max_b - shift)
-
-
-def column(factor):
-    return factor[:, None]
-
-
-@merge_softmax.misconception(
-    means="You added the sums and the outs as they are, although each part has subtracted a maximum of its own.",
-    nudge="By what must a part be multiplied, so that it is as if the common maximum had been subtracted?",
-)
-def nothing_rescaled(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    return np.maximum(max_a, max_b), sum_a + sum_b, out_a + out_b
-
-
-@merge_softmax.misconception(
-    means="Your factors are upside down: the part with the smaller maximum grows instead of shrinking.",
-    nudge="Is it exp(own maximum - common maximum), or the other way round? Which is at most 1?",
-)
-def factor_upside_down(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    largest, a, b = factors(max_a, max_b)
-    a, b = 1 / a, 1 / b
-    return largest, sum_a * a + sum_b * b, out_a * column(a) + out_b * column(b)
-
-
-@merge_softmax.misconception(
-    means="The sums got their factors, the outs did not.",
-    nudge="Both were made with the same exponentials. What holds for the one, then?",
-)
-def only_sums_rescaled(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    largest, a, b = factors(max_a, max_b)
-    return largest, sum_a * a + sum_b * b, out_a + out_b
-
-
-@merge_softmax.misconception(
-    means="The outs got their factors, the sums did not.",
-    nudge="Both were made with the same exponentials. What holds for the one, then?",
-)
-def only_outs_rescaled(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    largest, a, b = factors(max_a, max_b)
-    return largest, sum_a + sum_b, out_a * column(a) + out_b * column(b)
-
-
-@merge_softmax.misconception(
-    means="Only the first part is rescaled; that is right only where the second has the larger maximum.",
-    nudge="What if the larger maximum is in the first part: which of the two must then shrink?",
-)
-def second_not_rescaled(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    largest, a, _ = factors(max_a, max_b)
-    return largest, sum_a * a + sum_b, out_a * column(a) + out_b
-
-
-@merge_softmax.misconception(
-    means="Only the second part is rescaled; that is right only where the first has the larger maximum.",
-    nudge="What if the larger maximum is in the second part: which of the two must then shrink?",
-)
-def first_not_rescaled(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    largest, _, b = factors(max_a, max_b)
-    return largest, sum_a + sum_b * b, out_a + out_b * column(b)
-
-
-@merge_softmax.misconception(
-    means="The out is divided by the sum already; it is asked for undivided.",
-    nudge="What would go wrong if this result were merged with a third part?",
-)
-def divided_too_early(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    largest, total, out = merge_softmax.reference(max_a, sum_a, out_a, max_b, sum_b, out_b)
-    return largest, total, out / column(np.where(total == 0, 1, total))
-
-
-@merge_softmax.misconception(
-    means="You multiplied the outs by their sums, as if they had been divided before; they have not.",
-    nudge="Read in the docstring what `out_a` is: is anything to be undone?",
-)
-def outs_times_sums(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    largest, a, b = factors(max_a, max_b)
-    return largest, sum_a * a + sum_b * b, out_a * column(a * sum_a) + out_b * column(b * sum_b)
-
-
-@merge_softmax.misconception(
-    means="You averaged the two outs, so both parts count the same.",
-    nudge="Should a part with small scores count as much as one with large scores?",
-)
-def average_of_the_outs(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    largest, a, b = factors(max_a, max_b)
-    return largest, sum_a * a + sum_b * b, (out_a + out_b) / 2
-
-
-@merge_softmax.misconception(
-    means="Where both parts are empty, -inf minus -inf is not a number.",
-    nudge="Such a query has no score at all. Which number could you subtract there in place of -inf?",
-)
-def nan_where_both_are_empty(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    largest = np.maximum(max_a, max_b)
-    a, b = np.exp(max_a - largest), np.exp(max_b - largest)
-    return largest, sum_a * a + sum_b * b, out_a * column(a) + out_b * column(b)
-
-
-@merge_softmax.misconception(
-    means="You took the exponential of a maximum alone, and exp(1000) is too large for a float.",
-    nudge="Both maxima are only ever needed as a difference. From what?",
-)
-def nothing_subtracted(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    a, b = np.exp(max_a), np.exp(max_b)
-    return (
+@merge_softmax.slips("""
+    nothing_rescaled: You added the sums and the outs as they are, although each part has subtracted a
+        maximum of its own.
+        Hint: By what must a part be multiplied, so that it is as if the common maximum had been subtracted?
+    factor_upside_down: Your factors are upside down: the part with the smaller maximum grows instead of
+        shrinking.
+        Hint: Is it exp(own maximum - common maximum), or the other way round? Which is at most 1?
+    only_sums_rescaled: The sums got their factors, the outs did not.
+        Hint: Both were made with the same exponentials. What holds for the one, then?
+    only_outs_rescaled: The outs got their factors, the sums did not.
+        Hint: Both were made with the same exponentials. What holds for the one, then?
+    second_not_rescaled: Only the first part is rescaled; that is right only where the second has the
+        larger maximum.
+        Hint: What if the larger maximum is in the first part: which of the two must then shrink?
+    first_not_rescaled: Only the second part is rescaled; that is right only where the first has the
+        larger maximum.
+        Hint: What if the larger maximum is in the second part: which of the two must then shrink?
+    divided_too_early: The out is divided by the sum already; it is asked for undivided.
+        Hint: What would go wrong if this result were merged with a third part?
+    outs_times_sums: You multiplied the outs by their sums, as if they had been divided before; they have not.
+        Hint: Read in the docstring what `out_a` is: is anything to be undone?
+    average_of_the_outs: You averaged the two outs, so both parts count the same.
+        Hint: Should a part with small scores count as much as one with large scores?
+    nan_where_both_are_empty: Where both parts are empty, -inf minus -inf is not a number.
+        Hint: Such a query has no score at all. Which number could you subtract there in place of -inf?
+    nothing_subtracted: You took the exponential of a maximum alone, and exp(1000) is too large for a float.
+        Hint: Both maxima are only ever needed as a difference. From what?
+    quotient_of_exponentials: You divided the exponentials of the maxima; each of them is too large (or
+        0) for scores of ±1000.
+        Hint: exp(a) / exp(b) can be written with a single exponential. How?
+    minimum: You took the smaller of the two maxima.
+        Hint: Which of them is the largest score of both parts together?
+    one_maximum_for_all: You took one maximum over all queries; each query has its own.
+        Hint: `np.max` makes one number of an array. Which function compares two arrays place by place?
+    latest_maximum: The maximum of the second part was taken as it is, although the first may have a
+        larger one.
+        Hint: What is the largest score of both parts together?
+    factors_on_the_columns: The factors have one number a query, and NumPy lined them up with the columns
+        of out.
+        Hint: out has shape (L_q, d_v). What shape must a factor have to multiply its *rows*?
+    sum_and_out_exchanged: Sum and out come back in each other's place.
+        Hint: In which order does the docstring list what is returned?
+    sums_as_columns: Sum and max keep an axis of length 1 that helped with the outs; they are asked for
+        as (L_q,).
+        Hint: You need the factors as a column for out. Do the sums need it, too?
+    maxima_added: You added the maxima. They are scores, not weights: the larger of the two is expected.
+        Hint: What is the largest score of both parts together?
+    only_sums_rescaled + nan_where_both_are_empty
+    only_outs_rescaled + nan_where_both_are_empty
+    second_not_rescaled + nan_where_both_are_empty
+    divided_too_early + nan_where_both_are_empty
+    sums_as_columns + nan_where_both_are_empty
+    factors_exchanged: The two factors have changed places: each part is rescaled by the other's.
+        Hint: By what must part a be multiplied, so that it is as if the common maximum had been subtracted?
+    maximum_of_the_first: You took the maximum of part a for that of both.
+        Hint: Which is the largest score of both parts together, where part b has the larger one?
+    both_brought_to_the_sum_of_the_maxima: You added the two maxima, and rescaled both parts to that sum;
+        the larger of the two is expected.
+        Hint: Which is the largest score of both parts together?
+    logarithm_of_the_sum_for_the_maximum: As the maximum you return the maximum plus the logarithm of the
+        sum: that is another way of keeping a part.
+        Hint: What would a third part be compared with? Read in the docstring what `max` is.
+""")
+def merge_softmax_with_slips(slip, max_a, sum_a, out_a, max_b, sum_b, out_b):
+    largest = slip.choose(
         np.maximum(max_a, max_b),
-        sum_a * a + sum_b * b,
-        out_a * column(a) + out_b * column(b),
+        minimum=np.minimum(max_a, max_b),
+        one_maximum_for_all=np.full_like(max_a, max(max_a.max(), max_b.max())),
+        latest_maximum=max_b,
+        maximum_of_the_first=max_a,
+        both_brought_to_the_sum_of_the_maxima=max_a + max_b,
     )
-
-
-@merge_softmax.misconception(
-    means="You divided the exponentials of the maxima; each of them is too large (or 0) for scores of ±1000.",
-    nudge="exp(a) / exp(b) can be written with a single exponential. How?",
-)
-def quotient_of_exponentials(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    largest = np.maximum(max_a, max_b)
-    a, b = np.exp(max_a) / np.exp(largest), np.exp(max_b) / np.exp(largest)
-    return largest, sum_a * a + sum_b * b, out_a * column(a) + out_b * column(b)
-
-
-@merge_softmax.misconception(
-    means="You took the smaller of the two maxima.",
-    nudge="Which of them is the largest score of both parts together?",
-)
-def minimum(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    smallest = np.minimum(max_a, max_b)
-    shift = np.where(smallest == -np.inf, 0, smallest)
+    shift = slip.choose(
+        np.where(largest == -np.inf, 0, largest),
+        nan_where_both_are_empty=largest,
+        one_maximum_for_all=largest,
+        nothing_subtracted=0,
+    )
     a, b = np.exp(max_a - shift), np.exp(max_b - shift)
-    return smallest, sum_a * a + sum_b * b, out_a * column(a) + out_b * column(b)
-
-
-@merge_softmax.misconception(
-    means="You took one maximum over all queries; each query has its own.",
-    nudge="`np.max` makes one number of an array. Which function compares two arrays place by place?",
-)
-def one_maximum_for_all(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    largest = np.full_like(max_a, max(max_a.max(), max_b.max()))
-    a, b = np.exp(max_a - largest), np.exp(max_b - largest)
-    return largest, sum_a * a + sum_b * b, out_a * column(a) + out_b * column(b)
-
-
-@merge_softmax.misconception(
-    means="The maximum of the second part was taken as it is, although the first may have a larger one.",
-    nudge="What is the largest score of both parts together?",
-)
-def latest_maximum(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    shift = np.where(max_b == -np.inf, 0, max_b)
-    a, b = np.exp(max_a - shift), np.exp(max_b - shift)
-    return max_b, sum_a * a + sum_b * b, out_a * column(a) + out_b * column(b)
-
-
-@merge_softmax.misconception(
-    means="The factors have one number a query, and NumPy lined them up with the columns of out.",
-    nudge="out has shape (L_q, d_v). What shape must a factor have to multiply its *rows*?",
-)
-def factors_on_the_columns(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    largest, a, b = factors(max_a, max_b)
-    return largest, sum_a * a + sum_b * b, out_a * a + out_b * b
-
-
-@merge_softmax.misconception(
-    means="Sum and out come back in each other's place.",
-    nudge="In which order does the docstring list what is returned?",
-)
-def sum_and_out_exchanged(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    largest, total, out = merge_softmax.reference(max_a, sum_a, out_a, max_b, sum_b, out_b)
-    return largest, out, total
-
-
-@merge_softmax.misconception(
-    means="Sum and max keep an axis of length 1 that helped with the outs; they are asked for as (L_q,).",
-    nudge="You need the factors as a column for out. Do the sums need it, too?",
-)
-def sums_as_columns(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    largest, total, out = merge_softmax.reference(max_a, sum_a, out_a, max_b, sum_b, out_b)
-    return column(largest), column(total), out
-
-
-@merge_softmax.misconception(
-    means="You added the maxima. They are scores, not weights: the larger of the two is expected.",
-    nudge="What is the largest score of both parts together?",
-)
-def maxima_added(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    _, total, out = merge_softmax.reference(max_a, sum_a, out_a, max_b, sum_b, out_b)
-    return max_a + max_b, total, out
-
-
-def with_nan(max_a, max_b):
-    """The larger maximum and the two factors, which are NaN where both parts are empty."""
-    largest = np.maximum(max_a, max_b)
-    return largest, np.exp(max_a - largest), np.exp(max_b - largest)
-
-
-@merge_softmax.combined_misconception(only_sums_rescaled, nan_where_both_are_empty)
-def only_sums_rescaled_with_nan(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    largest, a, b = with_nan(max_a, max_b)
-    return largest, sum_a * a + sum_b * b, out_a + out_b
-
-
-@merge_softmax.combined_misconception(only_outs_rescaled, nan_where_both_are_empty)
-def only_outs_rescaled_with_nan(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    largest, a, b = with_nan(max_a, max_b)
-    return largest, sum_a + sum_b, out_a * column(a) + out_b * column(b)
-
-
-@merge_softmax.combined_misconception(second_not_rescaled, nan_where_both_are_empty)
-def second_not_rescaled_with_nan(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    largest, a, _ = with_nan(max_a, max_b)
-    return largest, sum_a * a + sum_b, out_a * column(a) + out_b
-
-
-@merge_softmax.combined_misconception(divided_too_early, nan_where_both_are_empty)
-def divided_too_early_with_nan(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    largest, a, b = with_nan(max_a, max_b)
-    total = sum_a * a + sum_b * b
-    return largest, total, (out_a * column(a) + out_b * column(b)) / column(total)
-
-
-@merge_softmax.combined_misconception(sums_as_columns, nan_where_both_are_empty)
-def sums_as_columns_with_nan(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    largest, a, b = with_nan(max_a, max_b)
-    return column(largest), column(sum_a * a + sum_b * b), out_a * column(a) + out_b * column(b)
-
-
-@merge_softmax.misconception(
-    means="The two factors have changed places: each part is rescaled by the other's.",
-    nudge="By what must part a be multiplied, so that it is as if the common maximum had been subtracted?",
-)
-def factors_exchanged(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    largest, a, b = factors(max_a, max_b)
-    return largest, sum_a * b + sum_b * a, out_a * column(b) + out_b * column(a)
-
-
-@merge_softmax.misconception(
-    means="You took the maximum of part a for that of both.",
-    nudge="Which is the largest score of both parts together, where part b has the larger one?",
-)
-def maximum_of_the_first(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    shift = np.where(max_a == -np.inf, 0, max_a)
-    a, b = np.exp(max_a - shift), np.exp(max_b - shift)
-    return max_a, sum_a * a + sum_b * b, out_a * column(a) + out_b * column(b)
-
-
-@merge_softmax.misconception(
-    means="You added the two maxima, and rescaled both parts to that sum; the larger of the two is expected.",
-    nudge="Which is the largest score of both parts together?",
-)
-def both_brought_to_the_sum_of_the_maxima(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    largest = max_a + max_b
-    shift = np.where(np.isinf(largest), 0, largest)
-    a, b = np.exp(max_a - shift), np.exp(max_b - shift)
-    return largest, sum_a * a + sum_b * b, out_a * column(a) + out_b * column(b)
-
-
-@merge_softmax.misconception(
-    means="As the maximum you return the maximum plus the logarithm of the sum: that is another way of keeping a part.",
-    nudge="What would a third part be compared with? Read in the docstring what `max` is.",
-)
-def logarithm_of_the_sum_for_the_maximum(max_a, sum_a, out_a, max_b, sum_b, out_b):
-    top, total, out = merge_softmax.reference(max_a, sum_a, out_a, max_b, sum_b, out_b)
-    with np.errstate(divide="ignore"):
-        return top + np.log(total), total, out
+    if slip.quotient_of_exponentials:
+        a, b = np.exp(max_a) / np.exp(largest), np.exp(max_b) / np.exp(largest)
+    if slip.factor_upside_down:
+        a, b = 1 / a, 1 / b
+    if slip.factors_exchanged:
+        a, b = b, a
+    if slip.first_not_rescaled or slip.nothing_rescaled:
+        a = np.ones_like(a)
+    if slip.second_not_rescaled or slip.nothing_rescaled:
+        b = np.ones_like(b)
+    total = slip.choose(sum_a * a + sum_b * b, only_outs_rescaled=sum_a + sum_b)
+    if slip.outs_times_sums:
+        a, b = a * sum_a, b * sum_b
+    if not slip.factors_on_the_columns:
+        a, b = a[:, None], b[:, None]
+    out = slip.choose(
+        out_a * a + out_b * b,
+        only_sums_rescaled=out_a + out_b,
+        average_of_the_outs=(out_a + out_b) / 2,
+    )
+    if slip.divided_too_early:
+        out = out / np.where(total == 0, 1, total)[:, None]
+    if slip.sums_as_columns:
+        largest, total = largest[:, None], total[:, None]
+    if slip.sum_and_out_exchanged:
+        total, out = out, total
+    if slip.logarithm_of_the_sum_for_the_maximum:
+        largest = largest + np.log(total)
+    return slip.choose(largest, maxima_added=max_a + max_b), total, out
 
 
 # Other right answers, which must pass.
