@@ -81,158 +81,110 @@ def far_apart(rng):
     return inputs(query, keys[-1].copy(), rng.normal(size=d_v), keys[:-1].copy(), rng.normal(size=(L, d_v)))
 
 
-# Mistakes.
-
-
-def step(query, key, value, cached_keys, cached_values, *, scale=None, weigh=softmax):
-    """The right step, with another scale or another softmax."""
+@decode_step.slips("""
+    no_scale: The scores are not divided by √d_k.
+        Hint: What does scaled dot-product attention do with the dot products before the softmax?
+    divides_by_d_k: You divided the scores by d_k instead of by its square root.
+        Hint: Compare your scale with the formula: is a root missing?
+    root_of_the_number_of_keys: You divided by the root of the number of keys; it should be that of the
+        size of one key.
+        Hint: Which axis of the cached keys, `shape[0]` or `shape[1]`, holds the d_k numbers of a key?
+    root_of_the_old_length: You divided by the root of the number of keys in the old cache; it should be
+        the size of one key.
+        Hint: Which axis of the cached keys, `shape[0]` or `shape[1]`, holds the d_k numbers of a key?
+    root_of_the_value_size: You divided by the root of the size of a value; the dot product runs over the
+        numbers of a key.
+        Hint: How many terms does one dot product add up?
+    never_divided_by_the_sum: The exponentials are not divided by their sum, so the context is no average.
+        Hint: What do a query's weights add up to?
+    no_maximum_subtracted: exp(1000) is too large for a float: it becomes inf, and inf / inf is not a number.
+        Hint: Softmax stays the same if you subtract one number from all scores. Which number is safe?
+    minimum_subtracted: You subtracted the smallest score; the largest is then still too large for an
+        exponential.
+        Hint: After the subtraction no score should be above 0. Which number does that?
+    no_softmax: There is no softmax: the scores themselves, divided by their sum, were taken for weights.
+        Hint: What makes a score, which may be negative, into a weight?
+    does_not_see_itself: The newest word attends to the words before it, but not to itself.
+        Hint: What should be done first, adding the new key and value to the caches, or attending?
+    sees_itself_only_alone: The newest token does not see itself, except where the cache is empty: the
+        context is made of the old cache alone.
+        Hint: Which keys does the newest query compare itself with? Is its own among them?
+    cache_not_grown: The context is right, but the caches come back as they were: the newest word is not
+        in them.
+        Hint: What will the next step know of this word?
+    newest_first: You put the newest token at the beginning of the caches; it belongs at the end.
+        Hint: In which order do you hand the two parts to `np.concatenate` (or `np.vstack`)?
+    oldest_thrown_out: The oldest word is thrown out for each new one, so the cache never grows.
+        Hint: How many rows should the caches have after this step?
+    cache_replaced: Only the newest word is left: its key and value took the place of the whole cache.
+        Hint: What should the rows of the words before become?
+    caches_exchanged: The two caches come back in each other's place.
+        Hint: In which order does the docstring list what is returned?
+    plain_average: All keys got the same weight: the context is the plain average of the values.
+        Hint: Where do you use the query?
+    context_only: The caches are right; return the context first, and the caches after it.
+        Hint: How many things does the docstring's Returns part list?
+    extra_axis
+    returns_nothing
+    no_scale + does_not_see_itself
+    divides_by_d_k + does_not_see_itself
+    unscaled_cache_not_grown: There are two mistakes. The scores are not divided by √d_k. And the caches
+        come back as they were: the newest word is not in them.
+        Hint: What does scaled dot-product attention do with the dot products before the softmax?
+    d_k_cache_not_grown: There are two mistakes. You divided the scores by d_k instead of by its square
+        root. And the caches come back as they were: the newest word is not in them.
+        Hint: What does scaled dot-product attention do with the dot products before the softmax?
+    no_scale + newest_first
+    no_scale + no_maximum_subtracted
+    newest_value_on_top: The newest value is added with a weight of 1 to what the others get: the weights
+        add up to more than 1.
+        Hint: Which weight does the softmax give to the newest word?
+""")
+def decode_step_with_slips(slip, query, key, value, cached_keys, cached_values):
+    if slip.oldest_thrown_out:
+        cached_keys, cached_values = cached_keys[1:], cached_values[1:]
+    if slip.cache_replaced:
+        cached_keys, cached_values = cached_keys[:0], cached_values[:0]
     keys = np.concatenate([cached_keys, key[None]])
     values = np.concatenate([cached_values, value[None]])
-    scores = keys @ query / (len(query) ** 0.5 if scale is None else scale)
-    return weigh(scores) @ values, keys, values
-
-
-@decode_step.misconception(
-    means="The scores are not divided by √d_k.",
-    nudge="What does scaled dot-product attention do with the dot products before the softmax?",
-)
-def no_scale(query, key, value, cached_keys, cached_values):
-    return step(query, key, value, cached_keys, cached_values, scale=1.0)
-
-
-@decode_step.misconception(
-    means="You divided the scores by d_k instead of by its square root.",
-    nudge="Compare your scale with the formula: is a root missing?",
-)
-def divides_by_d_k(query, key, value, cached_keys, cached_values):
-    return step(query, key, value, cached_keys, cached_values, scale=len(query))
-
-
-@decode_step.misconception(
-    means="You divided by the root of the number of keys; it should be that of the size of one key.",
-    nudge="Which axis of the cached keys, `shape[0]` or `shape[1]`, holds the d_k numbers of a key?",
-)
-def root_of_the_number_of_keys(query, key, value, cached_keys, cached_values):
-    return step(query, key, value, cached_keys, cached_values, scale=(len(cached_keys) + 1) ** 0.5)
-
-
-@decode_step.misconception(
-    means="You divided by the root of the number of keys in the old cache; it should be the size of one key.",
-    nudge="Which axis of the cached keys, `shape[0]` or `shape[1]`, holds the d_k numbers of a key?",
-)
-def root_of_the_old_length(query, key, value, cached_keys, cached_values):
-    return step(query, key, value, cached_keys, cached_values, scale=np.float64(len(cached_keys)) ** 0.5)
-
-
-@decode_step.misconception(
-    means="You divided by the root of the size of a value; the dot product runs over the numbers of a key.",
-    nudge="How many terms does one dot product add up?",
-)
-def root_of_the_value_size(query, key, value, cached_keys, cached_values):
-    return step(query, key, value, cached_keys, cached_values, scale=len(value) ** 0.5)
-
-
-@decode_step.misconception(
-    means="The exponentials are not divided by their sum, so the context is no average.",
-    nudge="What do a query's weights add up to?",
-)
-def never_divided_by_the_sum(query, key, value, cached_keys, cached_values):
-    return step(
-        query, key, value, cached_keys, cached_values, weigh=lambda scores: np.exp(scores - scores.max())
+    keys_seen, values_seen = keys, values
+    if slip.does_not_see_itself or (slip.sees_itself_only_alone and len(cached_keys) > 0):
+        keys_seen, values_seen = cached_keys, cached_values
+    d_k = len(query)
+    scale = slip.choose(
+        d_k**0.5,
+        no_scale=1.0,
+        divides_by_d_k=d_k,
+        root_of_the_number_of_keys=len(keys) ** 0.5,
+        root_of_the_old_length=np.float64(len(cached_keys)) ** 0.5,
+        root_of_the_value_size=len(value) ** 0.5,
+        sees_itself_only_alone=np.sqrt(d_k),  # a float64, unlike the others
+        unscaled_cache_not_grown=1.0,
+        d_k_cache_not_grown=d_k,
     )
-
-
-@decode_step.misconception(
-    means="exp(1000) is too large for a float: it becomes inf, and inf / inf is not a number.",
-    nudge="Softmax stays the same if you subtract one number from all scores. Which number is safe?",
-)
-def no_maximum_subtracted(query, key, value, cached_keys, cached_values):
-    return step(query, key, value, cached_keys, cached_values, weigh=lambda s: np.exp(s) / np.exp(s).sum())
-
-
-@decode_step.misconception(
-    means="You subtracted the smallest score; the largest is then still too large for an exponential.",
-    nudge="After the subtraction no score should be above 0. Which number does that?",
-)
-def minimum_subtracted(query, key, value, cached_keys, cached_values):
-    def weigh(scores):
-        powers = np.exp(scores - scores.min())
-        return powers / powers.sum()
-
-    return step(query, key, value, cached_keys, cached_values, weigh=weigh)
-
-
-@decode_step.misconception(
-    means="There is no softmax: the scores themselves, divided by their sum, were taken for weights.",
-    nudge="What makes a score, which may be negative, into a weight?",
-)
-def no_softmax(query, key, value, cached_keys, cached_values):
-    return step(query, key, value, cached_keys, cached_values, weigh=lambda scores: scores / scores.sum())
-
-
-@decode_step.misconception(
-    means="The newest word attends to the words before it, but not to itself.",
-    nudge="What should be done first, adding the new key and value to the caches, or attending?",
-)
-def does_not_see_itself(query, key, value, cached_keys, cached_values):
-    _, keys, values = step(query, key, value, cached_keys, cached_values)
-    scores = cached_keys @ query / len(query) ** 0.5
-    return softmax(scores) @ cached_values, keys, values
-
-
-@decode_step.misconception(
-    means="The newest token does not see itself, except where the cache is empty: the context is made of the old "
-    "cache alone.",
-    nudge="Which keys does the newest query compare itself with? Is its own among them?",
-)
-def sees_itself_only_alone(query, key, value, cached_keys, cached_values):
-    _, keys, values = step(query, key, value, cached_keys, cached_values)
-    if len(cached_keys) == 0:
-        return value.copy(), keys, values
-    weights = softmax(cached_keys @ query / np.sqrt(len(query)))
-    return weights @ cached_values, keys, values
-
-
-@decode_step.misconception(
-    means="The context is right, but the caches come back as they were: the newest word is not in them.",
-    nudge="What will the next step know of this word?",
-)
-def cache_not_grown(query, key, value, cached_keys, cached_values):
-    return step(query, key, value, cached_keys, cached_values)[0], cached_keys, cached_values
-
-
-@decode_step.misconception(
-    means="You put the newest token at the beginning of the caches; it belongs at the end.",
-    nudge="In which order do you hand the two parts to `np.concatenate` (or `np.vstack`)?",
-)
-def newest_first(query, key, value, cached_keys, cached_values):
-    context = step(query, key, value, cached_keys, cached_values)[0]
-    return context, np.vstack([key, cached_keys]), np.vstack([value, cached_values])
-
-
-@decode_step.misconception(
-    means="The oldest word is thrown out for each new one, so the cache never grows.",
-    nudge="How many rows should the caches have after this step?",
-)
-def oldest_thrown_out(query, key, value, cached_keys, cached_values):
-    return step(query, key, value, cached_keys[1:], cached_values[1:])
-
-
-@decode_step.misconception(
-    means="Only the newest word is left: its key and value took the place of the whole cache.",
-    nudge="What should the rows of the words before become?",
-)
-def cache_replaced(query, key, value, cached_keys, cached_values):
-    return step(query, key, value, cached_keys[:0], cached_values[:0])
-
-
-@decode_step.misconception(
-    means="The two caches come back in each other's place.",
-    nudge="In which order does the docstring list what is returned?",
-)
-def caches_exchanged(query, key, value, cached_keys, cached_values):
-    context, keys, values = step(query, key, value, cached_keys, cached_values)
-    return context, values, keys
+    scores = keys_seen @ query / scale
+    shift = slip.choose(scores.max(), no_maximum_subtracted=0, minimum_subtracted=scores.min())
+    powers = np.exp(scores - shift)
+    weights = powers
+    if not slip.never_divided_by_the_sum:
+        weights = powers / powers.sum()
+    if slip.no_softmax:
+        weights = scores / scores.sum()
+    if slip.newest_value_on_top:
+        weights[-1] = 1
+    context = slip.choose(weights @ values_seen, plain_average=values.mean(axis=0))
+    if slip.extra_axis:
+        context = context[None]
+    if slip.cache_not_grown or slip.unscaled_cache_not_grown or slip.d_k_cache_not_grown:
+        keys, values = cached_keys, cached_values
+    if slip.newest_first:
+        keys, values = np.vstack([key, cached_keys]), np.vstack([value, cached_values])
+    return slip.choose(
+        (context, keys, values),
+        caches_exchanged=(context, values, keys),
+        context_only=context,
+        returns_nothing=None,
+    )
 
 
 @decode_step.misconception(
@@ -252,89 +204,6 @@ def append_without_axis(query, key, value, cached_keys, cached_values):
 )
 def joins_a_matrix_and_a_vector(query, key, value, cached_keys, cached_values):
     return np.concatenate([cached_keys, key]), None, None
-
-
-@decode_step.misconception(
-    means="All keys got the same weight: the context is the plain average of the values.",
-    nudge="Where do you use the query?",
-)
-def plain_average(query, key, value, cached_keys, cached_values):
-    _, keys, values = step(query, key, value, cached_keys, cached_values)
-    return values.mean(axis=0), keys, values
-
-
-@decode_step.misconception(
-    means="The caches are right; return the context first, and the caches after it.",
-    nudge="How many things does the docstring's Returns part list?",
-)
-def context_only(query, key, value, cached_keys, cached_values):
-    return step(query, key, value, cached_keys, cached_values)[0]
-
-
-@decode_step.common_mistake
-def extra_axis(query, key, value, cached_keys, cached_values):
-    context, keys, values = step(query, key, value, cached_keys, cached_values)
-    return context[None], keys, values
-
-
-@decode_step.common_mistake
-def returns_nothing(query, key, value, cached_keys, cached_values):
-    return None
-
-
-@decode_step.combined_misconception(no_scale, does_not_see_itself)
-def unscaled_without_itself(query, key, value, cached_keys, cached_values):
-    _, keys, values = step(query, key, value, cached_keys, cached_values)
-    return softmax(cached_keys @ query) @ cached_values, keys, values
-
-
-@decode_step.combined_misconception(divides_by_d_k, does_not_see_itself)
-def d_k_without_itself(query, key, value, cached_keys, cached_values):
-    _, keys, values = step(query, key, value, cached_keys, cached_values)
-    return softmax(cached_keys @ query / len(query)) @ cached_values, keys, values
-
-
-@decode_step.misconception(
-    means="There are two mistakes. The scores are not divided by √d_k. And the caches come back as they were: "
-    "the newest word is not in them.",
-    nudge="What does scaled dot-product attention do with the dot products before the softmax?",
-)
-def unscaled_cache_not_grown(query, key, value, cached_keys, cached_values):
-    return step(query, key, value, cached_keys, cached_values, scale=1.0)[0], cached_keys, cached_values
-
-
-@decode_step.misconception(
-    means="There are two mistakes. You divided the scores by d_k instead of by its square root. And the caches "
-    "come back as they were: the newest word is not in them.",
-    nudge="What does scaled dot-product attention do with the dot products before the softmax?",
-)
-def d_k_cache_not_grown(query, key, value, cached_keys, cached_values):
-    context = step(query, key, value, cached_keys, cached_values, scale=len(query))[0]
-    return context, cached_keys, cached_values
-
-
-@decode_step.combined_misconception(no_scale, newest_first)
-def unscaled_newest_first(query, key, value, cached_keys, cached_values):
-    context = step(query, key, value, cached_keys, cached_values, scale=1.0)[0]
-    return context, np.vstack([key, cached_keys]), np.vstack([value, cached_values])
-
-
-@decode_step.combined_misconception(no_scale, no_maximum_subtracted)
-def neither_scale_nor_maximum(query, key, value, cached_keys, cached_values):
-    def weigh(scores):
-        return np.exp(scores) / np.exp(scores).sum()
-
-    return step(query, key, value, cached_keys, cached_values, scale=1.0, weigh=weigh)
-
-
-@decode_step.misconception(
-    means="The newest value is added with a weight of 1 to what the others get: the weights add up to more than 1.",
-    nudge="Which weight does the softmax give to the newest word?",
-)
-def newest_value_on_top(query, key, value, cached_keys, cached_values):
-    keys, values = np.vstack([cached_keys, key]), np.vstack([cached_values, value])
-    weights = softmax(keys @ query / len(query) ** 0.5)
-    return weights[:-1] @ cached_values + value, keys, values
 
 
 # Other right answers, which must pass.
