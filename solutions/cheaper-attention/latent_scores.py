@@ -66,79 +66,92 @@ def many_wide_keys(rng):
     return inputs(np.tile(query, 100), np.tile(w_up, (1, 100)), np.tile(latents, (100, 1)))
 
 
-# Mistakes.
-
-
-def scored(query, w_up, latents, scale=None):
-    return latents @ (w_up @ query) / (len(query) ** 0.5 if scale is None else scale)
-
-
-@latent_scores.misconception(
-    means="The keys were made: an array of L by d_k numbers, which is what the latents are there to avoid.",
-    nudge="In latents · w_up · query, which of the two products can be done first so that only r numbers arise?",
-)
-def makes_the_keys(query, w_up, latents):
-    return latents @ w_up @ query / len(query) ** 0.5
-
-
-@latent_scores.misconception(
-    means="The scores are not divided by √d_k.",
-    nudge="What does scaled dot-product attention do with the dot products?",
-)
-def no_scale(query, w_up, latents):
-    return scored(query, w_up, latents, 1)
-
-
-@latent_scores.misconception(
-    means="You divided by √r, the size of a latent. These are dot products of queries and keys, of d_k numbers.",
-    nudge="How many numbers does a key have before it is compressed, and after?",
-)
-def root_of_the_latent_size(query, w_up, latents):
-    return scored(query, w_up, latents, w_up.shape[0] ** 0.5)
-
-
-@latent_scores.misconception(
-    means="You divided by d_k instead of by its square root.",
-    nudge="Compare your scale with the formula: is a root missing?",
-)
-def divides_by_d_k(query, w_up, latents):
-    return scored(query, w_up, latents, len(query))
-
-
-@latent_scores.misconception(
-    means="You divided by the root of the number of tokens; it should be that of the size of one key.",
-    nudge="Which shape holds d_k: that of the query, or that of the latents?",
-)
-def root_of_the_number_of_tokens(query, w_up, latents):
-    return scored(query, w_up, latents, len(latents) ** 0.5)
-
-
-@latent_scores.misconception(
-    means="You multiplied by √d_k; the scores are divided by it.",
-    nudge="Long vectors have large dot products. Should the scale make them larger or smaller?",
-)
-def multiplied_by_the_root(query, w_up, latents):
-    return scored(query, w_up, latents, len(query) ** -0.5)
-
-
-@latent_scores.misconception(
-    means="A softmax was taken as well; the scores themselves are asked for.",
-    nudge="What does the docstring return: scores or weights?",
-)
-def softmax_too(query, w_up, latents):
-    scores = scored(query, w_up, latents)
-    weights = np.exp(scores - scores.max())
-    return weights / weights.sum()
-
-
-@latent_scores.misconception(
-    means="These are mixed latents, not scores: after the softmax you went on to the average.",
-    nudge="How many numbers are asked for: one for each token, or one for each place of a latent?",
-)
-def goes_on_to_the_average(query, w_up, latents):
-    scores = scored(query, w_up, latents)
-    weights = np.exp(scores - scores.max())
-    return weights @ latents / weights.sum()
+@latent_scores.slips("""
+    makes_the_keys: The keys were made: an array of L by d_k numbers, which is what the latents are there
+        to avoid.
+        Hint: In latents · w_up · query, which of the two products can be done first so that only r
+        numbers arise?
+    no_scale: The scores are not divided by √d_k.
+        Hint: What does scaled dot-product attention do with the dot products?
+    root_of_the_latent_size: You divided by √r, the size of a latent. These are dot products of queries
+        and keys, of d_k numbers.
+        Hint: How many numbers does a key have before it is compressed, and after?
+    divides_by_d_k: You divided by d_k instead of by its square root.
+        Hint: Compare your scale with the formula: is a root missing?
+    root_of_the_number_of_tokens: You divided by the root of the number of tokens; it should be that of
+        the size of one key.
+        Hint: Which shape holds d_k: that of the query, or that of the latents?
+    multiplied_by_the_root: You multiplied by √d_k; the scores are divided by it.
+        Hint: Long vectors have large dot products. Should the scale make them larger or smaller?
+    softmax_too: A softmax was taken as well; the scores themselves are asked for.
+        Hint: What does the docstring return: scores or weights?
+    goes_on_to_the_average: These are mixed latents, not scores: after the softmax you went on to the average.
+        Hint: How many numbers are asked for: one for each token, or one for each place of a latent?
+    mean_over_the_tokens: The dot products of the latents with the query were turned into one number: the
+        mean over the tokens.
+        Hint: How many scores should three tokens have?
+    through_w_up_and_back: w_up was applied twice, to the query and back: the query returns to its own
+        space before it meets the keys.
+        Hint: After w_up @ query you have r numbers. With what can they be multiplied directly?
+    pseudo_inverse: The pseudo-inverse of w_up was used. The query need not be reconstructed: transposing
+        is enough.
+        Hint: Write the score as a sum over d_k and r, and set the brackets differently. Does an inverse
+        occur?
+    cosines: The vectors were scaled to norm 1: these are cosines, not dot products.
+        Hint: Does the formula divide by the norms of query and key, or only by √d_k?
+    wrong_side_where_it_fits: The query was multiplied by w_up from the wrong side; where r and d_k are
+        equal, no error tells you.
+        Hint: (r, d_k) and (d_k,): which axis of w_up does the dot product run over?
+    scaled_by_both_sizes: You divided by √r besides √d_k. There is one scale, that of the keys.
+        Hint: Does the size of the latents occur in the formula?
+    latents_left_out: This is the query in the space of the latents, divided; the product with the
+        latents is missing.
+        Hint: How many numbers are asked for, and how many have you got after w_up @ query?
+    goes_on_to_an_average_of_keys: You went on to an average of keys; the scores are asked for, one for
+        each token.
+        Hint: What does the docstring return: scores or a context?
+    extra_axis
+    returns_nothing
+    no_scale + softmax_too
+""")
+def latent_scores_with_slips(slip, query, w_up, latents):
+    r, d_k = w_up.shape
+    scale = slip.choose(
+        d_k**0.5,
+        no_scale=1,
+        root_of_the_latent_size=r**0.5,
+        divides_by_d_k=d_k,
+        root_of_the_number_of_tokens=len(latents) ** 0.5,
+        multiplied_by_the_root=d_k**-0.5,
+        scaled_by_both_sizes=(d_k * r) ** 0.5,
+    )
+    folded = w_up @ query
+    if slip.wrong_side_where_it_fits and r == d_k:
+        folded = query @ w_up
+    if slip.through_w_up_and_back:
+        folded = w_up @ (w_up.T @ folded)
+    if slip.cosines:
+        lengths = np.linalg.norm(latents, axis=1) * np.linalg.norm(folded)
+        scale = np.where(lengths == 0, 1, lengths)
+    if slip.latents_left_out:
+        return folded / scale
+    if slip.makes_the_keys:
+        return latents @ w_up @ query / scale
+    if slip.pseudo_inverse:
+        return latents @ np.linalg.pinv(w_up).T @ query / scale
+    scores = latents @ folded / scale
+    if slip.mean_over_the_tokens:
+        return np.full(len(latents), scores.mean())
+    powers = np.exp(scores - scores.max())
+    weights = powers / powers.sum()
+    return slip.choose(
+        scores,
+        softmax_too=weights,
+        goes_on_to_the_average=weights @ latents,
+        goes_on_to_an_average_of_keys=weights @ latents @ w_up,
+        extra_axis=scores[:, None],
+        returns_nothing=None,
+    )
 
 
 @latent_scores.misconception(
@@ -166,92 +179,6 @@ def no_w_up(query, w_up, latents):
 )
 def latents_transposed(query, w_up, latents):
     return latents.T @ (w_up @ query) / len(query) ** 0.5
-
-
-@latent_scores.misconception(
-    means="The dot products of the latents with the query were turned into one number: the mean over the tokens.",
-    nudge="How many scores should three tokens have?",
-)
-def mean_over_the_tokens(query, w_up, latents):
-    return np.full(len(latents), scored(query, w_up, latents).mean())
-
-
-@latent_scores.misconception(
-    means="w_up was applied twice, to the query and back: the query returns to its own space before it meets the keys.",
-    nudge="After w_up @ query you have r numbers. With what can they be multiplied directly?",
-)
-def through_w_up_and_back(query, w_up, latents):
-    return latents @ (w_up @ (w_up.T @ (w_up @ query))) / len(query) ** 0.5
-
-
-@latent_scores.misconception(
-    means="The pseudo-inverse of w_up was used. The query need not be reconstructed: transposing is enough.",
-    nudge="Write the score as a sum over d_k and r, and set the brackets differently. Does an inverse occur?",
-)
-def pseudo_inverse(query, w_up, latents):
-    return latents @ np.linalg.pinv(w_up).T @ query / len(query) ** 0.5
-
-
-@latent_scores.misconception(
-    means="The vectors were scaled to norm 1: these are cosines, not dot products.",
-    nudge="Does the formula divide by the norms of query and key, or only by √d_k?",
-)
-def cosines(query, w_up, latents):
-    folded = w_up @ query
-    lengths = np.linalg.norm(latents, axis=1) * np.linalg.norm(folded)
-    return latents @ folded / np.where(lengths == 0, 1, lengths)
-
-
-@latent_scores.misconception(
-    means="The query was multiplied by w_up from the wrong side; where r and d_k are equal, no error tells you.",
-    nudge="(r, d_k) and (d_k,): which axis of w_up does the dot product run over?",
-)
-def wrong_side_where_it_fits(query, w_up, latents):
-    folded = query @ w_up if w_up.shape[0] == w_up.shape[1] else w_up @ query
-    return latents @ folded / len(query) ** 0.5
-
-
-@latent_scores.misconception(
-    means="You divided by √r besides √d_k. There is one scale, that of the keys.",
-    nudge="Does the size of the latents occur in the formula?",
-)
-def scaled_by_both_sizes(query, w_up, latents):
-    return scored(query, w_up, latents, (len(query) * w_up.shape[0]) ** 0.5)
-
-
-@latent_scores.misconception(
-    means="This is the query in the space of the latents, divided; the product with the latents is missing.",
-    nudge="How many numbers are asked for, and how many have you got after w_up @ query?",
-)
-def latents_left_out(query, w_up, latents):
-    return w_up @ query / len(query) ** 0.5
-
-
-@latent_scores.misconception(
-    means="You went on to an average of keys; the scores are asked for, one for each token.",
-    nudge="What does the docstring return: scores or a context?",
-)
-def goes_on_to_an_average_of_keys(query, w_up, latents):
-    scores = scored(query, w_up, latents)
-    weights = np.exp(scores - scores.max())
-    return (weights / weights.sum()) @ latents @ w_up
-
-
-@latent_scores.common_mistake
-def extra_axis(query, w_up, latents):
-    return scored(query, w_up, latents)[:, None]
-
-
-@latent_scores.common_mistake
-def returns_nothing(query, w_up, latents):
-    return None
-
-
-@latent_scores.combined_misconception(no_scale, softmax_too)
-def unscaled_softmax(query, w_up, latents):
-    scores = scored(query, w_up, latents, 1)
-    weights = np.exp(scores - scores.max())
-    return weights / weights.sum()
 
 
 # Other right answers, which must pass.
