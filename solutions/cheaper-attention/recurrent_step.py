@@ -62,162 +62,144 @@ def very_low(rng):
     return inputs(query, key, rng.normal(size=5), features.T @ values, features.sum(axis=0))
 
 
-# Mistakes.
-
-
-def step(query, key, value, state, total, *, of_q=phi, of_k=phi, of_v=as_it_is, divide=None, see=True):
-    """The right step, with other feature maps or another denominator."""
-    fq, fk = of_q(query), of_k(key)
-    new_state, new_total = state + np.outer(fk, of_v(value)), total + fk
-    seen, weight = (new_state, new_total) if see else (state, total)
-    below = fq @ weight if divide is None else divide(fq, weight)
-    return fq @ seen / below, new_state, new_total
-
-
-@recurrent_step.misconception(
-    means="The token does not see itself: the context was taken from the old state and the old total.",
-    nudge="What comes first, adding the new key and value, or asking? What can the very first token see?",
-)
-def does_not_see_itself(query, key, value, state, total):
-    with np.errstate(all="ignore"):
-        return step(query, key, value, state, total, see=False)
-
-
-@recurrent_step.misconception(
-    means="The context comes from the new state, but its denominator from the old total.",
-    nudge="The token sees itself in the numerator. Does it count in the denominator too?",
-)
-def old_total_in_the_denominator(query, key, value, state, total):
-    with np.errstate(all="ignore"):
-        return step(query, key, value, state, total, divide=lambda fq, weight: fq @ total)
-
-
-@recurrent_step.misconception(
-    means="The context comes from the old state, but its denominator from the new total.",
-    nudge="The token counts in the denominator. Does it see its own value?",
-)
-def old_state_in_the_numerator(query, key, value, state, total):
-    _, new_state, new_total = step(query, key, value, state, total)
-    fq = phi(query)
-    return fq @ state / (fq @ new_total), new_state, new_total
-
-
-@recurrent_step.misconception(
-    means="The feature map is missing: query and key are used as they are.",
-    nudge="The state is the sum of φ(k) ⊗ v. Which function of yours is φ?",
-)
-def no_feature_map(query, key, value, state, total):
-    return step(query, key, value, state, total, of_q=as_it_is, of_k=as_it_is)
-
-
-@recurrent_step.misconception(
-    means="The feature map is applied to the query, but not to the key.",
-    nudge="Which features of the key does the state hold?",
-)
-def map_of_the_query_only(query, key, value, state, total):
-    return step(query, key, value, state, total, of_k=as_it_is)
-
-
-@recurrent_step.misconception(
-    means="The feature map is applied to the key, but not to the query: state and total are right, the context is not.",
-    nudge="In φ(q) · φ(k), how many times does φ occur?",
-)
-def map_of_the_key_only(query, key, value, state, total):
-    return step(query, key, value, state, total, of_q=as_it_is)
-
-
-@recurrent_step.misconception(
-    means="The value went through the feature map as well; it is stored as it is.",
-    nudge="Which of query, key and value take part in the similarity?",
-)
-def map_of_the_value_too(query, key, value, state, total):
-    return step(query, key, value, state, total, of_v=phi)
-
-
-@recurrent_step.misconception(
-    means="The context is not divided: it is a weighted sum, not an average.",
-    nudge="What is `total` kept for?",
-)
-def never_divided(query, key, value, state, total):
-    return step(query, key, value, state, total, divide=lambda fq, weight: 1)
-
-
-@recurrent_step.misconception(
-    means="You divided by the sum of the total; the denominator is φ(q) · total, so it depends on the query.",
-    nudge="What is the sum of this query's similarities with all the keys so far?",
-)
-def divided_by_the_sum_of_the_total(query, key, value, state, total):
-    return step(query, key, value, state, total, divide=lambda fq, weight: weight.sum())
-
-
-@recurrent_step.misconception(
-    means="A small number was added to the denominator. It changes the result, and no denominator is 0 here.",
-    nudge="Can φ(q) · total become 0 once the token has been added? Divide by it as it is.",
-)
-def epsilon_in_the_denominator(query, key, value, state, total):
-    return step(query, key, value, state, total, divide=lambda fq, weight: fq @ weight + 1e-6)
-
-
-@recurrent_step.misconception(
-    means="The context is right, but state and total come back as they were: the next step knows nothing of this token.",
-    nudge="What should the docstring's second and third result contain?",
-)
-def state_not_updated(query, key, value, state, total):
-    return step(query, key, value, state, total)[0], state, total
-
-
-@recurrent_step.misconception(
-    means="The total comes back as it was; it grows by φ(k) with every token.",
-    nudge="Which two sums over the tokens does the formula need?",
-)
-def total_not_returned(query, key, value, state, total):
-    context, new_state, _ = step(query, key, value, state, total)
-    return context, new_state, total
-
-
-@recurrent_step.misconception(
-    means="The new token took the place of the old state; it should be added to it.",
-    nudge="The state is a sum over all tokens so far. What happens to the old ones?",
-)
-def state_replaced(query, key, value, state, total):
-    return step(query, key, value, 0 * state, 0 * total)
-
-
-@recurrent_step.misconception(
-    means="The total counts tokens: 1 was added instead of φ(k).",
-    nudge="The denominator is φ(q) · total. Which vector must `total` be the sum of?",
-)
-def total_counts_tokens(query, key, value, state, total):
-    fq = phi(query)
-    new_state, new_total = state + np.outer(phi(key), value), total + 1
-    return fq @ new_state / (fq @ new_total), new_state, new_total
-
-
-@recurrent_step.misconception(
-    means="The key itself was added to the total; the state uses φ(k), and so must the total.",
-    nudge="Numerator and denominator must use the same features. Which are they?",
-)
-def total_of_the_bare_key(query, key, value, state, total):
-    fq = phi(query)
-    new_state, new_total = state + np.outer(phi(key), value), total + key
-    return fq @ new_state / (fq @ new_total), new_state, new_total
-
-
-@recurrent_step.misconception(
-    means="State and total come back in each other's place.",
-    nudge="In which order does the docstring list what is returned?",
-)
-def results_exchanged(query, key, value, state, total):
-    context, new_state, new_total = step(query, key, value, state, total)
-    return context, new_total, new_state
-
-
-@recurrent_step.misconception(
-    means="Only the context is returned; the next step needs the new state and the new total as well.",
-    nudge="How many things does the docstring's Returns part list?",
-)
-def context_only(query, key, value, state, total):
-    return step(query, key, value, state, total)[0]
+@recurrent_step.slips("""
+    does_not_see_itself: The token does not see itself: the context was taken from the old state and the
+        old total.
+        Hint: What comes first, adding the new key and value, or asking? What can the very first token see?
+    old_total_in_the_denominator: The context comes from the new state, but its denominator from the old
+        total.
+        Hint: The token sees itself in the numerator. Does it count in the denominator too?
+    old_state_in_the_numerator: The context comes from the old state, but its denominator from the new total.
+        Hint: The token counts in the denominator. Does it see its own value?
+    no_feature_map: The feature map is missing: query and key are used as they are.
+        Hint: The state is the sum of φ(k) ⊗ v. Which function of yours is φ?
+    map_of_the_query_only: The feature map is applied to the query, but not to the key.
+        Hint: Which features of the key does the state hold?
+    map_of_the_key_only: The feature map is applied to the key, but not to the query: state and total are
+        right, the context is not.
+        Hint: In φ(q) · φ(k), how many times does φ occur?
+    map_of_the_value_too: The value went through the feature map as well; it is stored as it is.
+        Hint: Which of query, key and value take part in the similarity?
+    never_divided: The context is not divided: it is a weighted sum, not an average.
+        Hint: What is `total` kept for?
+    divided_by_the_sum_of_the_total: You divided by the sum of the total; the denominator is φ(q) ·
+        total, so it depends on the query.
+        Hint: What is the sum of this query's similarities with all the keys so far?
+    epsilon_in_the_denominator: A small number was added to the denominator. It changes the result, and
+        no denominator is 0 here.
+        Hint: Can φ(q) · total become 0 once the token has been added? Divide by it as it is.
+    state_not_updated: The context is right, but state and total come back as they were: the next step
+        knows nothing of this token.
+        Hint: What should the docstring's second and third result contain?
+    total_not_returned: The total comes back as it was; it grows by φ(k) with every token.
+        Hint: Which two sums over the tokens does the formula need?
+    state_replaced: The new token took the place of the old state; it should be added to it.
+        Hint: The state is a sum over all tokens so far. What happens to the old ones?
+    total_counts_tokens: The total counts tokens: 1 was added instead of φ(k).
+        Hint: The denominator is φ(q) · total. Which vector must `total` be the sum of?
+    total_of_the_bare_key: The key itself was added to the total; the state uses φ(k), and so must the total.
+        Hint: Numerator and denominator must use the same features. Which are they?
+    results_exchanged: State and total come back in each other's place.
+        Hint: In which order does the docstring list what is returned?
+    context_only: Only the context is returned; the next step needs the new state and the new total as well.
+        Hint: How many things does the docstring's Returns part list?
+    outer_product_turned_where_it_fits: The outer product is the wrong way round; it fits only where keys
+        and values have the same size.
+        Hint: In which order do key and value go into `np.outer`?
+    divided_state_stored: The state is divided before it is stored. Keep the sums, and divide only the
+        context.
+        Hint: By what is the context divided? Does it depend on the query, and is it the same in the next
+        step?
+    exponential_features: The feature map was e^x instead of elu(x) + 1.
+        Hint: Call your own `feature_map`: what does it do above 0?
+    scaled_query: You divided the query by √d_k before the feature map. Linear attention has no such scale.
+        Hint: Look at the formula: is there a root in it?
+    epsilon_of_1e_8: A small number was added to the denominator. It changes the result, and no
+        denominator is 0 here.
+        Hint: Can φ(q) · total become 0 once the token has been added? Divide by it as it is.
+    rows_divided_by_the_total: Each row of the state was divided by its own total. The denominator is one
+        number for the query: φ(q) · total.
+        Hint: What is the sum of this query's similarities with all the keys so far?
+    total_of_the_summed_features: The key's features were added up before they went into the total; it
+        keeps one sum for each feature.
+        Hint: Which shape do `total` and φ(k) have? Is a sum needed to add one to the other?
+    query_in_the_total: The query's features were added to the total; it is the sum of the keys' features.
+        Hint: Which of query and key is stored, and which asks?
+    query_stored: The query's features went into the state; what is stored are the key's features with
+        the value.
+        Hint: Which of query and key is stored, and which asks?
+    map_of_the_outer_product: The feature map was applied to the outer product; it belongs to the key alone.
+        Hint: The state is the sum of φ(k) ⊗ v. What is inside φ?
+    weight_of_the_query_stored: An exponential of the score with this token's query was stored. Later
+        queries will ask other questions: what is stored must not depend on the query.
+        Hint: Which of the arguments may the new state depend on?
+    extra_axis
+    returns_nothing
+    no_feature_map + never_divided
+""")
+def recurrent_step_with_slips(slip, query, key, value, state, total):
+    if slip.state_replaced:
+        state, total = 0 * state, 0 * total
+    if slip.scaled_query:
+        query = query / len(query) ** 0.5
+    map_features = slip.choose(
+        phi, no_feature_map=as_it_is, exponential_features=np.exp, weight_of_the_query_stored=as_it_is
+    )
+    fq, fk = map_features(query), map_features(key)
+    if slip.map_of_the_query_only:
+        fk = key
+    if slip.map_of_the_key_only:
+        fq = query
+    if slip.query_stored:
+        fk = fq
+    product = np.outer(fk, slip.choose(value, map_of_the_value_too=phi(value)))
+    if slip.map_of_the_outer_product:
+        product = phi(np.outer(key, value))
+    if slip.outer_product_turned_where_it_fits:
+        if len(key) != len(value):
+            raise ValueError
+        product = product.T
+    features = slip.choose(
+        fk,
+        total_counts_tokens=1,
+        total_of_the_bare_key=key,
+        total_of_the_summed_features=fk.sum(),
+        query_in_the_total=fq,
+    )
+    if slip.weight_of_the_query_stored:
+        weight = np.exp(query @ key / len(key) ** 0.5)
+        product, features = weight * product, weight
+    new_state, new_total = state + product, total + features
+    state_read, total_read = new_state, new_total
+    if slip.does_not_see_itself or slip.old_state_in_the_numerator:
+        state_read = state
+    if slip.does_not_see_itself or slip.old_total_in_the_denominator:
+        total_read = total
+    denominator = fq @ total_read
+    denominator = slip.choose(
+        denominator,
+        never_divided=1,
+        divided_by_the_sum_of_the_total=total_read.sum(),
+        epsilon_in_the_denominator=denominator + 1e-6,
+        epsilon_of_1e_8=denominator + 1e-8,
+    )
+    context = fq @ state_read / denominator
+    if slip.rows_divided_by_the_total:
+        context = fq @ (new_state / new_total[:, None])
+    if slip.divided_state_stored:
+        new_state = new_state / new_total[:, None]
+    if slip.state_not_updated:
+        new_state = state
+    if slip.state_not_updated or slip.total_not_returned:
+        new_total = total
+    if slip.extra_axis:
+        context = context[None]
+    return slip.choose(
+        (context, new_state, new_total),
+        results_exchanged=(context, new_total, new_state),
+        context_only=context,
+        returns_nothing=None,
+    )
 
 
 @recurrent_step.misconception(
@@ -226,128 +208,9 @@ def context_only(query, key, value, state, total):
     raises=ValueError,
 )
 def outer_product_turned(query, key, value, state, total):
-    return step(query, key, value, state.T, total)[0], state + np.outer(value, phi(key)), total
-
-
-@recurrent_step.misconception(
-    means="The outer product is the wrong way round; it fits only where keys and values have the same size.",
-    nudge="In which order do key and value go into `np.outer`?",
-)
-def outer_product_turned_where_it_fits(query, key, value, state, total):
-    if len(key) != len(value):
-        raise ValueError
     fq, fk = phi(query), phi(key)
-    new_state, new_total = state + np.outer(value, fk), total + fk
-    return fq @ new_state / (fq @ new_total), new_state, new_total
-
-
-@recurrent_step.misconception(
-    means="The state is divided before it is stored. Keep the sums, and divide only the context.",
-    nudge="By what is the context divided? Does it depend on the query, and is it the same in the next step?",
-)
-def divided_state_stored(query, key, value, state, total):
-    context, new_state, new_total = step(query, key, value, state, total)
-    return context, new_state / new_total[:, None], new_total
-
-
-@recurrent_step.misconception(
-    means="The feature map was e^x instead of elu(x) + 1.",
-    nudge="Call your own `feature_map`: what does it do above 0?",
-)
-def exponential_features(query, key, value, state, total):
-    return step(query, key, value, state, total, of_q=np.exp, of_k=np.exp)
-
-
-@recurrent_step.misconception(
-    means="You divided the query by √d_k before the feature map. Linear attention has no such scale.",
-    nudge="Look at the formula: is there a root in it?",
-)
-def scaled_query(query, key, value, state, total):
-    return step(query / len(query) ** 0.5, key, value, state, total)
-
-
-@recurrent_step.misconception(
-    means="A small number was added to the denominator. It changes the result, and no denominator is 0 here.",
-    nudge="Can φ(q) · total become 0 once the token has been added? Divide by it as it is.",
-)
-def epsilon_of_1e_8(query, key, value, state, total):
-    return step(query, key, value, state, total, divide=lambda fq, weight: fq @ weight + 1e-8)
-
-
-@recurrent_step.misconception(
-    means="Each row of the state was divided by its own total. The denominator is one number for the query: φ(q) · total.",
-    nudge="What is the sum of this query's similarities with all the keys so far?",
-)
-def rows_divided_by_the_total(query, key, value, state, total):
-    _, new_state, new_total = step(query, key, value, state, total)
-    return phi(query) @ (new_state / new_total[:, None]), new_state, new_total
-
-
-@recurrent_step.misconception(
-    means="The key's features were added up before they went into the total; it keeps one sum for each feature.",
-    nudge="Which shape do `total` and φ(k) have? Is a sum needed to add one to the other?",
-)
-def total_of_the_summed_features(query, key, value, state, total):
-    fq, fk = phi(query), phi(key)
-    new_state, new_total = state + np.outer(fk, value), total + fk.sum()
-    return fq @ new_state / (fq @ new_total), new_state, new_total
-
-
-@recurrent_step.misconception(
-    means="The query's features were added to the total; it is the sum of the keys' features.",
-    nudge="Which of query and key is stored, and which asks?",
-)
-def query_in_the_total(query, key, value, state, total):
-    fq = phi(query)
-    new_state, new_total = state + np.outer(phi(key), value), total + fq
-    return fq @ new_state / (fq @ new_total), new_state, new_total
-
-
-@recurrent_step.misconception(
-    means="The query's features went into the state; what is stored are the key's features with the value.",
-    nudge="Which of query and key is stored, and which asks?",
-)
-def query_stored(query, key, value, state, total):
-    fq = phi(query)
-    new_state, new_total = state + np.outer(fq, value), total + fq
-    return fq @ new_state / (fq @ new_total), new_state, new_total
-
-
-@recurrent_step.misconception(
-    means="The feature map was applied to the outer product; it belongs to the key alone.",
-    nudge="The state is the sum of φ(k) ⊗ v. What is inside φ?",
-)
-def map_of_the_outer_product(query, key, value, state, total):
-    fq = phi(query)
-    new_state, new_total = state + phi(np.outer(key, value)), total + phi(key)
-    return fq @ new_state / (fq @ new_total), new_state, new_total
-
-
-@recurrent_step.misconception(
-    means="An exponential of the score with this token's query was stored. Later queries will ask other questions: what is "
-    "stored must not depend on the query.",
-    nudge="Which of the arguments may the new state depend on?",
-)
-def weight_of_the_query_stored(query, key, value, state, total):
-    weight = np.exp(query @ key / len(key) ** 0.5)
-    new_state, new_total = state + weight * np.outer(key, value), total + weight
-    return query @ new_state / (query @ new_total), new_state, new_total
-
-
-@recurrent_step.common_mistake
-def extra_axis(query, key, value, state, total):
-    context, new_state, new_total = step(query, key, value, state, total)
-    return context[None], new_state, new_total
-
-
-@recurrent_step.common_mistake
-def returns_nothing(query, key, value, state, total):
-    return None
-
-
-@recurrent_step.combined_misconception(no_feature_map, never_divided)
-def neither_map_nor_division(query, key, value, state, total):
-    return step(query, key, value, state, total, of_q=as_it_is, of_k=as_it_is, divide=lambda fq, w: 1)
+    context = fq @ (state.T + np.outer(fk, value)) / (fq @ (total + fk))
+    return context, state + np.outer(value, fk), total
 
 
 # Other right answers, which must pass.
