@@ -136,7 +136,7 @@ class Exercise:
         Points of parts of the exercise, by the name of the part. A wrong answer gets the points of
         each part whose cases are all right (see `case`). Points that the parts leave are for the
         cases of no part. Without parts, a wrong answer gets no points.
-    call, view, compare, properties
+    call, view, compare, equality, properties
         See `autograder.values.case_records.ComparisonRules`. Functions must be defined in a module
         that students have, too.
     allows_nan : bool
@@ -167,6 +167,7 @@ class Exercise:
         call: Callable | str = "function",
         view: Callable | None = None,
         compare: Callable | None = None,
+        equality: Callable | None = None,
         properties: Sequence[Callable] = (),
         allows_nan: bool = False,
         portability_note: str = "",
@@ -198,6 +199,7 @@ class Exercise:
                 call=call if isinstance(call, str) else _function_import_path(call),
                 view=_function_import_path(view),
                 compare=_function_import_path(compare),
+                equality=_function_import_path(equality),
                 properties=tuple(map(_function_import_path, properties)),
                 **rules,
             )

@@ -1,6 +1,7 @@
 """Run the set-up and answer cells of a solution notebook, which define the reference solutions."""
 
 import io
+import linecache
 from collections.abc import Iterable, Mapping
 from contextlib import redirect_stdout
 from types import SimpleNamespace
@@ -71,8 +72,11 @@ def run_reference(cells: Mapping[str, str], lab: str, cell_seconds: float) -> Si
     namespace: dict[str, object] = {"__name__": f"solution of {lab}", "display": _show_nothing}
     for name, source in cells.items():
         try:
+            # `inspect.getsource` finds the source of the reference's functions here.
+            file_name = f"<{lab}: {name}>"
+            linecache.cache[file_name] = len(source), None, source.splitlines(True), file_name
             with redirect_stdout(io.StringIO()), limit_call_time(cell_seconds, ""):
-                exec(compile(source, f"<{lab}: {name}>", "exec"), namespace)
+                exec(compile(source, file_name, "exec"), namespace)
         except TimeLimitExceeded:
             raise AutograderError(
                 f"{lab}: the cell {name!r} does not end within {cell_seconds:g} s. Correct its code, or "

@@ -24,10 +24,11 @@ from autograder.core.results import Verdict
 from autograder.core.text_format import format_count, join_words
 from autograder.judging.compare import compare_outcome, same_outcome
 from autograder.judging.error_messages import classify_error
-from autograder.judging.function_tests import TEST_ARGUMENT, zero_recorded_values
+from autograder.judging.function_tests import has_recorded_value, zero_recorded_values
 from autograder.judging.judge import Finding, judge
 from autograder.judging.student_calls import pack_result
 from autograder.values.case_records import (
+    TEST_ARGUMENT,
     CallOutcome,
     ComparisonRules,
     ExpectedError,
@@ -323,6 +324,8 @@ def _get_arguments_by_position_or_name(inputs: Inputs) -> Mapping[int | str, Val
 
 def _zeros_like(test_case: TestCase) -> Value:
     if TEST_ARGUMENT in test_case.inputs.kwargs:
+        if not has_recorded_value(test_case.expected):
+            return []  # the test expects only errors, so there is nothing to replace by zeros
         return zero_recorded_values(test_case.expected)
     return blank_like(test_case.expected)
 

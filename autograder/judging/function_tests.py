@@ -15,9 +15,11 @@ import builtins
 import inspect
 import linecache
 import operator
+import re
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import redirect_stdout, suppress
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -25,25 +27,29 @@ from typing import Any
 import numpy as np
 
 from autograder.core.text_format import truncate
-from autograder.judging.student_calls import pack_result
-from autograder.values.case_records import ComparisonRules, Inputs, Value
+from autograder.judging.student_calls import MAX_ERROR_CHARACTERS, LimitedOutputBuffer, pack_result
+from autograder.values.case_records import TEST_ARGUMENT, ComparisonRules, Inputs, Value
+from autograder.values.dataframes import is_pandas
 from autograder.values.value_types import (
     blank_like,
     convert_argument,
     copy_value,
     find_difference,
     import_function,
+    pack_value,
     values_agree,
 )
 
-# Keyword arguments of a test case with these names are read by this module. They are not passed to
+# Keyword arguments of a test case with these names, and `TEST_ARGUMENT`, are read by this module. They are not passed to
 # the test function.
-TEST_ARGUMENT = "the test"  # not a Python identifier, so it cannot be the name of an argument
 COMPARED_VARIABLES = "only"
 VARIABLES_FROM_REFERENCE = "as_due"
 FAILED_EVENT = "failed"  # last event of a run in which an assertion failed, before its line
 # Kinds of outcome of a recorded function call.
 CALL_EVENTS = ("value", "raised", "items", "end", "object")
+# Kinds of side effects of a call, which are recorded before its outcome.
+PRINTED_EVENT, CHANGED_EVENT = "printed", "changed"
+SIDE_EFFECT_EVENTS = (PRINTED_EVENT, CHANGED_EVENT)
 
 
 def inputs_for_test(test: Callable | str, /, **values: Value) -> Inputs:
@@ -94,6 +100,18 @@ def run_test_function(function: Any, /, *args: Value, **kwargs: Value) -> Any:
     return ["value", variables, *events] if names else events
 
 
+def call_beside(tested: Any, function: Callable, /, *args: Any) -> Any:
+    """Return what a function gives in the process in which the tested function runs.
+
+    A test function asks by it for what a call leaves behind: `call_beside(draw, plt.gca)`.
+    """
+    return tested._perform_operation(_call_without_first, function, *args)
+
+
+def _call_without_first(_tested: Any, function: Callable, /, *args: Any) -> Any:
+    return function(*args)
+
+
 def _find_namespace(function: Any) -> Mapping[str, Any]:
     """Return the global variables of the notebook or module in which a function or class is defined."""
     if isinstance(function, type):
@@ -137,16 +155,19 @@ def compare_by_test_function(expected: Value, value: Value, tolerance: Any, inpu
         arguments |= {name: expected[1][name] for name in names}
         expected, value = expected[2:], value[2:] if isinstance(value, list) else []
     # Look at the values before the test, which may modify them.
-    only_zeros = _is_unexpectedly_all_zeros(expected, value)
-    has_empty_result = _has_unexpected_empty_result(expected, value)
+    returned, expected_returned = _leave_out_texts(value), _leave_out_texts(expected)
+    only_zeros = _is_unexpectedly_all_zeros(expected_returned, returned)
+    has_empty_result = _has_unexpected_empty_result(expected_returned, returned)
     source = arguments.pop(TEST_ARGUMENT)
     failed_line = 0
     if isinstance(value, list) and value[-2:-1] == [FAILED_EVENT]:
         failed_line, value = value[-1], value[:-2]
     test = load_test(source)
     replay = _ReplayedObject(_ResultReplayer(value), [])
+    functions = dict.fromkeys(_missing_arguments(test, arguments), replay)
     try:
-        test(replay, **arguments, **dict.fromkeys(_missing_arguments(test, arguments), replay))
+        with redirect_stdout(LimitedOutputBuffer(0)):
+            test(replay, **arguments, **functions)
     except Exception as error:  # noqa: BLE001 - a test may meet any value
         return _describe_test_failure(error, source)
     if failed_line:
@@ -161,6 +182,32 @@ def compare_by_test_function(expected: Value, value: Value, tolerance: Any, inpu
     if has_empty_result:
         return "Your function returns something empty; that passes this test, but is not expected."
     return None
+
+
+def equal_in_every_comparison(found: Value, expected: Value, *comparisons: Callable) -> bool | None:
+    """Return True if an answer's value passes the comparisons of a test, False if not.
+
+    A comparison is called with the value and the expected one, and asserts that they agree. Only
+    those count that hold for the expected value itself; None is returned if none does.
+    """
+    applicable = False
+    for comparison in comparisons:
+        reference = expected
+        if type(expected) in (int, float) and not _holds(comparison, expected, expected):
+            reference = np.asarray(expected)[()]  # a number of NumPy's has more methods
+        if _holds(comparison, reference, reference):
+            applicable = True
+            if not _holds(comparison, found, reference):
+                return False
+    return True if applicable else None
+
+
+def _holds(comparison: Callable, found: Value, expected: Value) -> bool:
+    try:
+        comparison(found, expected)
+    except Exception:  # noqa: BLE001 - it may meet any value, and belong to another case
+        return False
+    return True
 
 
 def _describe_variable_difference(
@@ -205,8 +252,24 @@ def _is_empty(value: Any) -> bool:
     return isinstance(value, (list, tuple, dict, set, frozenset, str)) and not value
 
 
+def _leave_out_texts(events: Any) -> Any:
+    """Return recorded results without what the calls printed, and the messages of their errors."""
+    if not isinstance(events, list):
+        return events
+    kept = []
+    for index in range(0, len(events), 2):
+        event, *values = events[index : index + 2]
+        if event == "raised":
+            values = [str(value).partition(": ")[0] for value in values]
+        if event != PRINTED_EVENT:
+            kept += [event, *values]
+    return kept
+
+
 def zero_recorded_values(events: list[Value]) -> list[Value]:
-    """Return the recorded results of a test function's calls, with zeros for each returned value.
+    """Return the recorded results of a test function's calls, with zeros for each value.
+
+    Printed texts become empty.
 
     With them, the build finds out whether zeros alone would pass a test. Recorded errors stay.
 
@@ -215,9 +278,14 @@ def zero_recorded_values(events: list[Value]) -> list[Value]:
     """
     zero_events = list(convert_argument(events))
     for index in range(1, len(zero_events), 2):
-        if zero_events[index - 1] == "value":
+        if zero_events[index - 1] in ("value", *SIDE_EFFECT_EVENTS):
             zero_events[index] = blank_like(zero_events[index])
     return zero_events
+
+
+def has_recorded_value(events: Sequence[Value]) -> bool:
+    """Return True if the calls of a test function gave a value, and not only objects and errors."""
+    return any(event in ("value", *SIDE_EFFECT_EVENTS) for event in events[::2])
 
 
 def _missing_arguments(test: Callable, values: Mapping[str, Value]) -> list[str]:
@@ -253,13 +321,36 @@ class _OutcomeRecorder:
         self.error: BaseException | None = None
 
     def __call__(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
+        printed = _TeeBuffer(sys.stdout)
+        arguments = dict(enumerate(args[1:])) | kwargs  # without the tested object
+        copies = {key: _copy_changeable(argument) for key, argument in arguments.items()}
         try:
             args, kwargs = _unwrap_objects(args), _unwrap_objects(kwargs)
-            return self._record_result(function(*args, **kwargs))
+            sys.stdout = printed
+            try:
+                result = function(*args, **kwargs)
+            finally:
+                if sys.stdout is printed:
+                    sys.stdout = printed.stream
+                self._record_side_effects(printed.text, arguments, copies)
+            return self._record_result(result)
         except Exception as error:
-            self.events += ["raised", type(error).__name__]
+            self.events += ["raised", _describe_error(error)]
             self.error = error
             raise
+
+    def _record_side_effects(
+        self, text: str, arguments: Mapping[int | str, Any], copies: Mapping[int | str, Any]
+    ) -> None:
+        """Record what a call has printed, and the arguments that it has changed."""
+        if text:
+            self.events += [PRINTED_EVENT, text]
+        changes = {}
+        for key, copy in copies.items():
+            if copy is not None and not _are_same(copy, arguments[key]):
+                changes[key] = copy_value(pack_result(arguments[key])[1])
+        if changes:
+            self.events += [CHANGED_EVENT, changes]
 
     def _record_result(self, result: Any) -> Any:
         type_name, value = pack_result(result)
@@ -278,6 +369,58 @@ class _OutcomeRecorder:
         self.events += ["end", True]
 
 
+class _TeeBuffer(LimitedOutputBuffer):
+    """Text stream that keeps what is written, up to a limit, and passes it on to another stream."""
+
+    def __init__(self, stream: Any):
+        super().__init__()
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        self.stream.write(text)
+        return super().write(text)
+
+
+def _copy_changeable(argument: Any) -> Value:
+    """Return the value of an argument that a call may change, as a copy; None for any other."""
+    is_changeable = type(argument) in (list, dict, set, np.ndarray) or is_pandas(argument)
+    if not is_changeable or _holds_recorded_object(argument):
+        return None
+    return copy_value(pack_result(argument)[1])
+
+
+def _are_same(copy: Value, argument: Any) -> bool:
+    """Return True if an argument is still like its copy, or has become what cannot be recorded."""
+    value = pack_result(argument)[1]
+    return value is None or _pack_with_arrays(pack_result(copy)[1]) == _pack_with_arrays(value)
+
+
+def _pack_with_arrays(value: Value) -> tuple:
+    arrays: list[np.ndarray] = []
+    packed_value = pack_value(value, arrays)
+    return packed_value, [(array.dtype, array.shape, array.tobytes()) for array in arrays]
+
+
+def _change_argument(argument: Any, value: Any) -> None:
+    """Give an argument, a list or a table for example, another value; it stays the same object."""
+    if isinstance(argument, list):
+        argument[:] = value
+    elif isinstance(argument, (dict, set)):
+        argument.clear()
+        argument.update(value)
+    elif isinstance(argument, np.ndarray):
+        argument[...] = value
+    elif hasattr(argument, "columns"):
+        argument.drop(index=argument.index, columns=argument.columns, inplace=True)
+        argument.index = value.index[:0]
+        for column in value.columns:
+            argument[column] = value[column]
+    else:
+        argument.drop(index=argument.index.difference(value.index), inplace=True)
+        for label in value.index:
+            argument[label] = value[label]
+
+
 def _has_custom_class(value: Any) -> bool:
     """Return True for an object of a class that inherits from `list`, say, and may have methods."""
     is_container = isinstance(value, (list, tuple, dict, set, frozenset, str, int, float))
@@ -293,11 +436,20 @@ def _unwrap_objects(value: Any) -> Any:
     """Return a value with the objects themselves in place of their `_RecordedObject`."""
     if type(value) is _RecordedObject:
         return object.__getattribute__(value, "_object")
-    if type(value) in (list, tuple):
-        return type(value)(map(_unwrap_objects, value))
+    if not _holds_recorded_object(value):
+        return value  # itself, since the student's function may be asked to change it
     if type(value) is dict:
         return {key: _unwrap_objects(part) for key, part in value.items()}
-    return value
+    return type(value)(map(_unwrap_objects, value))
+
+
+def _holds_recorded_object(value: Any) -> bool:
+    """Return True for a list, tuple or dict with a `_RecordedObject` in it."""
+    if type(value) is _RecordedObject:
+        return True
+    if type(value) is dict:
+        return any(map(_holds_recorded_object, value.values()))
+    return type(value) in (list, tuple) and any(map(_holds_recorded_object, value))
 
 
 class _TestedObject:
@@ -387,7 +539,7 @@ class _ReplayedObject(_TestedObject):
         object.__setattr__(self, "_class_names", class_names)
 
     def _perform_operation(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
-        return object.__getattribute__(self, "_player")()
+        return object.__getattribute__(self, "_player")(*args, **kwargs)
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
@@ -421,10 +573,17 @@ class _ResultReplayer:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         event, value = next(self._events, None), next(self._events, None)
+        while event in SIDE_EFFECT_EVENTS:
+            if event == PRINTED_EVENT:
+                sys.stdout.write(str(value))
+            elif isinstance(value, dict):
+                self._change_arguments(dict(enumerate(args)) | kwargs, value)
+            event, value = next(self._events, None), next(self._events, None)
         if event not in CALL_EVENTS:
             raise _RecordingEnded
         if event == "raised":
-            raise _find_error_type(str(value))("as your function did")
+            name, _, text = str(value).partition(": ")
+            raise _find_error_type(name)(text or "as your function did")
         if event == "end":
             raise StopIteration
         if event == "value":
@@ -433,6 +592,13 @@ class _ResultReplayer:
             return _ReplayedObject(self, value if isinstance(value, list) else [])
         return self._replay_items()
 
+    @staticmethod
+    def _change_arguments(arguments: Mapping[int | str, Any], changes: Mapping) -> None:
+        for key, value in changes.items():
+            if key in arguments:
+                with suppress(Exception):  # the record is a student's, and may hold any value
+                    _change_argument(arguments[key], value)
+
     def _replay_items(self) -> Iterator:
         while True:
             try:
@@ -440,6 +606,44 @@ class _ResultReplayer:
             except StopIteration:
                 return
             yield item
+
+
+def _describe_error(error: BaseException) -> str:
+    """Return the name of an error's type, and its message after a colon, if it has one."""
+    try:
+        text = truncate(" ".join(str(error).split()), MAX_ERROR_CHARACTERS)
+    except Exception:  # noqa: BLE001 - a hostile __str__
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+class expect_error:
+    """Context in a test function in which an error is expected, like `pytest.raises`.
+
+    Students have no pytest. After the context, `value` and `exception` hold the error.
+    """
+
+    def __init__(self, *types: Any, match: str = ""):
+        self.types, self.match = types, match
+        self.value: BaseException | None = None
+
+    def __enter__(self) -> "expect_error":
+        return self
+
+    def __exit__(self, error_type: Any, error: BaseException | None, trace: Any) -> bool:
+        names = " or ".join(getattr(expected, "__name__", "an error") for expected in self.types)
+        if error is None:
+            raise AssertionError(f"No error was raised; expected {names}.")
+        if not isinstance(error, self.types):
+            return False
+        self.value = error
+        if self.match and not re.search(self.match, str(error)):
+            raise AssertionError(f"The message {str(error)!r} does not match {self.match!r}.")
+        return True
+
+    @property
+    def exception(self) -> BaseException | None:
+        return self.value
 
 
 def _find_error_type(name: str) -> Any:

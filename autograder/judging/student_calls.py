@@ -41,7 +41,7 @@ def call_student_function(function: Any, inputs: Inputs, call: str = "function")
         See `autograder.values.case_records.ComparisonRules`.
     """
     copies = value_types.copy_inputs(inputs)
-    output = _LimitedOutputBuffer()
+    output = LimitedOutputBuffer()
     memory = _PeakMemoryMeter(inputs.memory)
     responses: _QueryResponses | None = None
     try:
@@ -192,7 +192,7 @@ def find_argument_mismatch(function: Any, inputs: Inputs) -> str:
     return ""
 
 
-class _LimitedOutputBuffer(io.TextIOBase):
+class LimitedOutputBuffer(io.TextIOBase):
     """Text stream for a student's output: it keeps `max_characters` and drops the rest."""
 
     def __init__(self, max_characters: int = MAX_ANSWER_CHARACTERS) -> None:
@@ -216,7 +216,7 @@ class _LimitedOutputBuffer(io.TextIOBase):
         return "".join(self._parts)
 
 
-NULL_OUTPUT = _LimitedOutputBuffer(0)
+NULL_OUTPUT = LimitedOutputBuffer(0)
 
 
 class _PeakMemoryMeter:

@@ -40,7 +40,9 @@ from autograder.values.wording import (
 MAX_REPEATED_ROWS = 100_000_000  # of an argument made by `np.broadcast_to`, in one memory
 
 _DATE_DTYPE = "datetime64[us]"  # dates of all NumPy units are converted to microseconds
-_DATE_UNIT = re.compile(r"datetime64\[(Y|M|W|D|h|m|s|ms|us|ns)\]")
+_DURATION_DTYPE = "timedelta64[us]"
+_DATE_UNIT = re.compile(r"(datetime|timedelta)64\[(Y|M|W|D|h|m|s|ms|us|ns)\]")
+_DURATION = re.compile(r"NaT|-?\d{1,19}")
 _DATE = re.compile(r"NaT|-?\d{4,6}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}")
 
 
@@ -156,9 +158,10 @@ class ArrayType(ValueType):
 
 @dataclass(frozen=True)
 class TextOrDateArrayData:
-    """Array of texts or dates as plain data: its shape, and a tuple of its entries as texts.
+    """Array of texts, dates or durations as plain data: its shape, and a tuple of its entries.
 
-    Dates are held as ISO texts with microseconds, whatever NumPy unit the array has.
+    Dates are held as ISO texts with microseconds, and durations as a number of microseconds,
+    whatever NumPy unit the array has.
     """
 
     dtype: str = field(compare=False)
@@ -167,12 +170,14 @@ class TextOrDateArrayData:
 
     @property
     def noun(self) -> str:
-        """Noun for the items in sentences to students: "texts" or "dates"."""
-        return "texts" if self.dtype == "str" else "dates"
+        """Noun for the items in sentences to students: "texts", "dates" or "durations"."""
+        if self.dtype == "str":
+            return "texts"
+        return "durations" if self.dtype.startswith("timedelta") else "dates"
 
 
 def to_text_or_date_array(array: np.ndarray, budget: SizeBudget) -> TextOrDateArrayData:
-    """Return a NumPy array of texts or dates as a `TextOrDateArrayData`.
+    """Return a NumPy array of texts, dates or durations as a `TextOrDateArrayData`.
 
     Raise UnsupportedValue for any other array.
     """
@@ -181,6 +186,11 @@ def to_text_or_date_array(array: np.ndarray, budget: SizeBudget) -> TextOrDateAr
     if array.dtype.kind == "M":
         dates = np.datetime_as_string(array.astype(_DATE_DTYPE).ravel()).tolist()
         return TextOrDateArrayData(array.dtype.name, array.shape, tuple(dates))
+    if array.dtype.kind == "m" and _DATE_UNIT.fullmatch(array.dtype.name):
+        numbers = array.astype(_DURATION_DTYPE).astype("int64").ravel()
+        missing = np.isnat(array).ravel()
+        items = ["NaT" if is_missing else str(n) for n, is_missing in zip(numbers, missing, strict=True)]
+        return TextOrDateArrayData(array.dtype.name, array.shape, tuple(items))
     if array.dtype.kind not in "OU":
         raise UnsupportedValue(description)
     items = array.ravel().tolist()
@@ -192,7 +202,7 @@ def to_text_or_date_array(array: np.ndarray, budget: SizeBudget) -> TextOrDateAr
 
 
 class TextOrDateArrayType(ValueType):
-    """Type of values: a NumPy array of texts or dates, stored as a `TextOrDateArrayData`."""
+    """Type of values: a NumPy array of texts, dates or durations, stored as a `TextOrDateArrayData`."""
 
     names = ("texts",)
 
@@ -214,13 +224,16 @@ class TextOrDateArrayType(ValueType):
         )
         if not is_dtype or not is_shape or math.prod(shape) != len(items):
             raise EncodingError("no such array of texts")
+        array = TextOrDateArrayData(dtype, tuple(shape), tuple(items))
+        pattern = {"dates": _DATE, "durations": _DURATION}.get(array.noun)
         for item in items:
-            if not isinstance(item, str) or (dtype != "str" and not _DATE.fullmatch(item)):
-                raise EncodingError("not a text, or not a date")
-        return TextOrDateArrayData(dtype, tuple(shape), tuple(items))
+            if not isinstance(item, str) or (pattern is not None and not pattern.fullmatch(item)):
+                raise EncodingError("not a text, a date or a duration")
+        return array
 
     def copy(self, value: TextOrDateArrayData) -> np.ndarray:
-        array = np.array(value.items, dtype="str" if value.dtype == "str" else _DATE_DTYPE)
+        dtypes = {"texts": "str", "dates": _DATE_DTYPE, "durations": _DURATION_DTYPE}
+        array = np.array(value.items, dtype=dtypes[value.noun])
         return array.astype(value.dtype).reshape(value.shape)
 
     def blank(self, value: TextOrDateArrayData) -> TextOrDateArrayData:
@@ -263,6 +276,8 @@ class TextOrDateArrayType(ValueType):
         item = value.items[position]
         if value.dtype == "str":
             return truncate(repr(item), 60)
+        if value.noun == "durations" and item != "NaT":
+            return str(np.timedelta64(int(item), "us").item())
         return item.removesuffix(".000000").removesuffix("T00:00:00")
 
     def describe(self, value: TextOrDateArrayData) -> str:

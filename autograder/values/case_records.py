@@ -20,6 +20,10 @@ _INTEGERS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64"
 DTYPES = frozenset(f"bool {_INTEGERS} float16 float32 float64".split())
 LAYOUTS = ("C", "F", "strided", "repeated")
 
+# Name of the keyword argument that holds the test of a case that is one. It is not a Python
+# identifier, so it cannot be the name of an argument.
+TEST_ARGUMENT = "the test"
+
 Value = Any  # see the module's docstring; no type annotation can express it
 Tolerance = float | tuple[float, float]  # relative error, or (relative error, absolute error)
 
@@ -249,6 +253,10 @@ class ComparisonRules:
         "module:function" that replaces the usual comparison. It is called with the expected value, the
         answer's value, the tolerance and (if it takes a fourth argument) the inputs; it returns a
         sentence that describes the difference, or None if there is none.
+    equality : str
+        "module:function" that decides whether an answer is right. It is called with the answer's value
+        and the expected one, and returns True or False. The usual comparison only describes what
+        differs. If it returns None, the usual comparison decides.
     properties : tuple of str
         "module:function"s that are called with the answer's value and the inputs if no
         misconception explains an answer. Each returns a sentence about a property that the value
@@ -257,6 +265,8 @@ class ComparisonRules:
         Accept a float of the same value for an expected int, and 1 or 0 for True or False.
     exact_dtype : bool
         Require exactly the expected dtype. By default an array of wider floats is accepted, too.
+    may_modify : bool
+        Accept an answer that changes its arguments.
     returns : {"array", "tensor", "printed"}
         "array" compares the result as it is, whatever its type. "tensor" accepts the tensors of
         Keras's backends besides arrays, in any dtype. "printed" compares the text that is printed.
@@ -271,9 +281,11 @@ class ComparisonRules:
     tolerance: Tolerance = 1e-7
     view: str = ""
     compare: str = ""
+    equality: str = ""
     properties: Sequence[str] = ()
     floats_too: bool = False
     exact_dtype: bool = False
+    may_modify: bool = False
     returns: str = "array"
     call: str = "function"
 
