@@ -57,6 +57,10 @@ _CONVERSIONS = frozenset(
 )
 # Functions that seed a random number generator.
 SEED_FUNCTIONS = ("seed", "set_seed", "manual_seed", "set_random_seed")
+# Functions that expect a warning.
+_WARNING_CALLS = frozenset("warns assert_warns assertWarns deprecated_call".split())
+# Names under which notebooks import pyplot, whose current figure a call may change.
+PYPLOT_NAMES = frozenset("plt pyplot pylab".split())
 _DISTANCES = frozenset("abs norm absolute fabs".split())
 _AUTOTEST = re.compile(r"^#{1,3} *(HASHED +)?AUTOTEST\b")
 
@@ -67,7 +71,7 @@ class Assertion:
 
     Parameters
     ----------
-    kind : {"value", "property", "error", "time", "shown", "nothing"}
+    kind : {"value", "property", "error", "warning", "time", "shown", "nothing"}
     expression : ast.AST
         The assertion as it is written.
     expansion : ast.AST
@@ -160,6 +164,7 @@ def read_assertions(
     bare_values: bool = False,
     names_to_define: Set[str] | None = None,
     hidden: Set[int] = frozenset(),
+    earlier_tests: Sequence[ast.stmt] = (),
 ) -> list[Assertion]:
     """Return the assertions in a test cell; raise SyntaxError if the cell is not valid Python.
 
@@ -172,8 +177,10 @@ def read_assertions(
         every name.
     hidden : set of int
         The lines of hidden tests.
+    earlier_tests : sequence of statements
+        The statements of earlier test cells, which may make objects for this one.
     """
-    reader = _AssertionReader(source, bare_values, names_to_define, hidden)
+    reader = _AssertionReader(source, bare_values, names_to_define, hidden, earlier_tests)
     return list(reader.read(ast.parse(uncomment_autotests(source)).body))
 
 
@@ -208,6 +215,7 @@ class _AssertionReader:
         bare_values: bool,
         names_to_define: Set[str] | None,
         hidden: Set[int],
+        earlier_tests: Sequence[ast.stmt],
     ):
         self.bare_values, self.names_to_define, self.hidden = bare_values, names_to_define, hidden
         self.autotests = set()
@@ -216,17 +224,45 @@ class _AssertionReader:
                 self.autotests.add(number)
         self.local_values: dict[str, ast.expr] = {}
         self.dependencies: dict[str, set[str]] = {}
+        self.streams: set[str] = set()
         self.functions_by_argument = _find_functions_by_argument(source, names_to_define or set())
-        for statement in ast.parse(uncomment_autotests(source)).body:
-            names = find_read_or_assigned_names(statement)
-            for name in [*names]:
-                names = names | self.dependencies.get(name, set())
-            functions, variables = find_functions_and_variables(statement)
-            for name in [*functions, *variables]:
-                self.dependencies.setdefault(name, set()).update(names)
+        self.has_strict_warnings = False
+        for statement in [*earlier_tests, *ast.parse(uncomment_autotests(source)).body]:
+            self._add_dependencies(statement)
+
+    def _add_dependencies(self, statement: ast.stmt) -> None:
+        """Add the names on which the names that a statement sets or changes depend.
+
+        A call that stands alone may draw or print. So the figure and the texts that are caught
+        depend on it.
+        """
+        names = find_read_or_assigned_names(statement)
+        for name in [*names]:
+            names = names | self.dependencies.get(name, set())
+        functions, variables = find_functions_and_variables(statement)
+        changed_names = [*functions, *variables]
+        if isinstance(statement, ast.With):
+            for item in statement.items:
+                changed_names += find_read_or_assigned_names(item)
+        if isinstance(statement, ast.Assign) and "sys.stdout" in map(ast.unparse, statement.targets):
+            self.streams |= names - {"sys"}
+        if isinstance(statement, ast.Expr) and get_called_name(statement.value) in (
+            self.names_to_define or set()
+        ):
+            changed_names += [*PYPLOT_NAMES, *self.streams]
+        for name in changed_names:
+            self.dependencies.setdefault(name, set()).update(names)
 
     def read(self, body: Sequence[ast.stmt]) -> Iterator[Assertion]:
         for statement in body:
+            match statement:
+                case ast.With(items=[ast.withitem(context_expr=call), *_]) if (
+                    get_called_name(call) in _WARNING_CALLS
+                ):
+                    yield self._make_assertion(statement, statement, "warning")
+                    continue
+                case ast.Expr(value=call) if _makes_warnings_errors(call):
+                    self.has_strict_warnings = True
             match statement:
                 case ast.Assign(targets=[target], value=value):
                     self._record_assignment(target, value)
@@ -248,8 +284,10 @@ class _AssertionReader:
         if isinstance(target, ast.Name):
             self.local_values[target.id] = self._expand(value)
         elif isinstance(target, (ast.Tuple, ast.List)):
-            for part in target.elts:
-                self._record_assignment(part, value)
+            has_star = any(isinstance(part, ast.Starred) for part in target.elts)
+            for index, part in enumerate(target.elts):
+                element: ast.expr = ast.Subscript(value, ast.Constant(index), ast.Load())
+                self._record_assignment(part, value if has_star else ast.copy_location(element, value))
 
     def _expand(self, node: Any) -> Any:
         """Replace the test cell's local variables in an expression by what was assigned to them."""
@@ -288,6 +326,8 @@ class _AssertionReader:
             kind, tolerance = self._classify(expansion)
             if is_bare and kind == "property":
                 kind = "value" if _is_full_value(expansion, self.names_to_define) else "shown"
+            if kind == "value" and self.has_strict_warnings:
+                kind = "property"  # the value alone would not do
         lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
         references: dict[str, list[tuple[int, int]]] = {}
         for node in ast.walk(expansion):
@@ -398,6 +438,66 @@ class _AssertionReader:
         ):
             return "property", EXACT
         return "value", tolerance
+
+
+def find_error_texts(expression: ast.AST) -> tuple[list[str], list[str], bool]:
+    """Return what an assertion of an error says of its message.
+
+    Returns
+    -------
+    (list of str, list of str, bool)
+        Regular expressions that the message matches, texts that it holds, and True if the assertion
+        asks for something else of the error, too.
+    """
+    patterns: list[str] = []
+    texts: list[str] = []
+    asks_more = False
+    for node in ast.walk(expression):
+        match node:
+            case ast.Call(args=arguments, keywords=keywords) if get_called_name(node) in _RAISE_CALLS:
+                values = [keyword.value for keyword in keywords if keyword.arg == "match"]
+                if get_called_name(node) in ("assertRaisesRegex", "assert_raises_regex"):
+                    values += arguments[1:2]
+                for value in values:
+                    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                        patterns.append(value.value)
+                    else:
+                        asks_more = True
+            case ast.Assert(test=ast.Compare(left=ast.Constant(str(text)), ops=[ast.In()])):
+                texts.append(text)
+            case ast.Assert(test=test) if any(isinstance(part, ast.Name) for part in ast.walk(test)):
+                asks_more = True
+    return patterns, texts, asks_more
+
+
+def _makes_warnings_errors(call: ast.expr) -> bool:
+    """Return True for `warnings.simplefilter("error")`, after which a warning is an error."""
+    if get_called_name(call) not in ("simplefilter", "filterwarnings"):
+        return False
+    return any(isinstance(node, ast.Constant) and node.value == "error" for node in ast.walk(call))
+
+
+def find_sides(test: ast.AST) -> list[ast.expr]:
+    """Return the two sides of an assertion that two values agree; [] for any other assertion."""
+    name = get_called_name(test)
+    match test:
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.Is()], comparators=[right]):
+            return [left, right]
+        case ast.Compare(left=left, ops=[ast.Lt() | ast.LtE()]):
+            difference = _find_difference(left)
+        case ast.Compare(ops=[ast.Gt() | ast.GtE()], comparators=[right]):
+            difference = _find_difference(right)
+        case ast.Call(func=ast.Attribute(value=inner, attr="all"), args=[]):
+            return find_sides(inner)
+        case ast.Call(args=[inner, *_]) if name in _TRUE_CALLS:
+            return find_sides(inner)
+        case ast.Call(func=ast.Attribute(value=owner, attr="equals"), args=[other, *_]):
+            return [owner, other]
+        case ast.Call(args=[first, second, *_]) if name in {*_CLOSE_CALLS, *_EQUAL_CALLS, *_DECIMALS}:
+            return [first, second]
+        case _:
+            return []
+    return [difference.left, difference.right] if difference is not None else []
 
 
 def _find_functions_by_argument(source: str, names_to_define: Set[str]) -> dict[str, set[str]]:

@@ -2,15 +2,17 @@
 
 import ast
 import base64
+import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Set
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
-from autograder.authoring.python_names import parse_code
+from autograder.authoring.python_names import get_called_name, parse_code
 from autograder.authoring.skeleton import add_to_course_list
 from autograder.core.course import Course
+from autograder.core.errors import AutograderError
 from autograder.core.files import write_file
 from autograder.core.import_guard import ENGINE_PACKAGES
 from course_import.nbgrader_source import CellImportReport
@@ -28,6 +30,10 @@ _REASON_TO_STAY = (
 )
 MAX_FILE_BYTES = 4 << 20  # all the files of a lab, compressed
 
+_READS_FILE = re.compile(
+    r"open|read_(csv|table|excel|json|parquet|pickle|fwf)|load|loadtxt|genfromtxt|imread"
+)
+
 _FILES_MODULE = '''"""Files of the imported notebook {lab}; students have them, too."""
 
 import base64
@@ -41,9 +47,17 @@ _FILES = {{
 {files}}}
 
 
-def beside(name: str) -> str:
-    """Return the path of a copy of a file that the notebook reads."""
-    return str(_write(Path(_FOLDER.name, name), name))
+def beside(name):
+    """Return the path of a copy of a file that the notebook reads; any other name as it is."""
+    known_name = Path(name).as_posix() if isinstance(name, (str, Path)) else ""
+    if known_name not in _FILES:
+        return name
+    return str(_write(Path(_FOLDER.name, known_name), known_name))
+
+
+def path_beside(path):
+    """Return the same as a Path."""
+    return Path(beside(path))
 
 
 def put_files() -> None:
@@ -61,6 +75,10 @@ def _write(path: Path, name: str) -> Path:
     path.write_bytes(zlib.decompress(base64.b85decode(_FILES[name])))
     return path
 '''
+
+
+class OtherModuleThere(AutograderError):
+    """Error for a notebook that imports a module whose name another one in the course has."""
 
 
 class Dependencies:
@@ -98,6 +116,8 @@ class Dependencies:
         self.files: dict[str, bytes] = {}
         self.modules: dict[str, dict[str, bytes]] = {}
         self.packages: list[str] = []
+        self.has_computed_names = False  # True if the name of a file that is read is computed
+        self._compared: set[str] = set()  # modules of the course's library
         self._processed = {
             *ENGINE_PACKAGES,
             *sys.stdlib_module_names,
@@ -123,6 +143,13 @@ class Dependencies:
             if is_file_in_folder(node.value, self.folder):
                 self._add_file(report, _normalize(node.value))
 
+    def add_read_files(self, report: CellImportReport, names: Iterable[str]) -> None:
+        """Add the files that a cell has read in the notebook's run, also those of computed names."""
+        for name in names:
+            if name not in self.files and is_file_in_folder(name, self.folder):
+                self.has_computed_names = True
+                self._add_file(report, name)
+
     def _add_file(self, report: CellImportReport, name: str) -> None:
         if name in self.files:
             return
@@ -140,10 +167,14 @@ class Dependencies:
 
     def _add_module(self, report: CellImportReport, name: str) -> None:
         """Add a module or package, and everything that it imports."""
-        if name in self._processed:
+        is_of_course = name in self.course.library and name not in self._compared
+        if name in self._processed and not is_of_course:
             return
         self._processed.add(name)
+        self._compared.add(name)
         files = read_module(self.folder, name)
+        if is_of_course and not files:
+            return
         if not files:
             self._add_package(report, name)
             return
@@ -164,10 +195,12 @@ class Dependencies:
             if (home / file_name).is_file():
                 present[file_name] = (home / file_name).read_bytes()
         if home.exists() and present != files:
-            report.problems.append(
-                f"it imports `{name}`, and the course has another {name}: rename one of them",
+            raise OtherModuleThere(
+                f"The notebook imports `{name}`, which lies beside it, and the course has another "
+                f"`{name}`. Two labs of one course cannot have two modules of one name: give the one "
+                f"beside the notebook another name, such as `{name}_2`, there and where it is "
+                "imported. Nothing was written.",
             )
-            return
         self.modules[name] = files
         report.additions.append(f"`{name}` came along: it is in the course's library now")
         for file_name, data in files.items():
@@ -208,17 +241,28 @@ class Dependencies:
             )
 
     def replace_file_names(self, source: str) -> str:
-        """In a cell's source, replace each copied file's name by a call that finds the file."""
+        """In a cell's source, replace each copied file's name by a call that finds the file.
+
+        A name that is computed where a file is read, `open(folder + "/a.csv")`, goes through the call.
+        """
         lines = [line.encode() for line in source.split("\n")]
-        strings = _find_strings(parse_code(source) or ast.Module([], []))
-        # Begin with the last string in the source. So the positions of the earlier strings stay
-        # valid.
-        for node in sorted(strings, key=lambda node: (node.lineno, node.col_offset), reverse=True):
-            name = _normalize(node.value)
-            if name in self.files and node.lineno == node.end_lineno:
-                line = lines[node.lineno - 1]
-                call = f'beside("{name}")'.encode()
-                lines[node.lineno - 1] = line[: node.col_offset] + call + line[node.end_col_offset :]
+        tree = parse_code(source) or ast.Module([], [])
+        calls: list[tuple[ast.expr, str]] = []
+        for node in _find_strings(tree):
+            if _normalize(node.value) in self.files:
+                calls.append((node, f'beside("{_normalize(node.value)}")'))
+        strings = [node for node, _ in calls]
+        if self.has_computed_names:
+            for name, function in _find_computed_names(tree):
+                if not any(part in strings for part in ast.walk(name)):
+                    calls.append((name, f"{function}({ast.get_source_segment(source, name)})"))
+        # Begin with the last place in the source. So the positions of the earlier ones stay valid.
+        for place, call in sorted(calls, key=lambda pair: (pair[0].lineno, pair[0].col_offset), reverse=True):
+            if place.lineno == place.end_lineno:
+                line = lines[place.lineno - 1]
+                lines[place.lineno - 1] = (
+                    line[: place.col_offset] + call.encode() + line[place.end_col_offset :]
+                )
         return b"\n".join(lines).decode()
 
     def write(self, lab: str) -> None:
@@ -247,7 +291,7 @@ def write_library_module(course: Course, package: str, title: str, lab: str, sou
 
 def make_files_import(lab: str, notebook: bool = False) -> str:
     """Return the import line by which a lab's notebook or its checks find the copied files."""
-    line = f"from {FILES_PACKAGE}.{get_module_name(lab)} import beside"
+    line = f"from {FILES_PACKAGE}.{get_module_name(lab)} import beside, path_beside"
     return f"{line}, put_files\n\nput_files()" if notebook else line
 
 
@@ -332,6 +376,23 @@ def _find_strings(tree: ast.AST) -> Iterator[ast.Constant]:
             yield node
         elif not isinstance(node, ast.JoinedStr):
             todo += ast.iter_child_nodes(node)
+
+
+def _find_computed_names(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+    """Yield each expression that names a file to read, and the function that finds the file."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=path, attr="read_text" | "read_bytes")):
+                yield path, "path_beside"
+            case ast.Call(args=[name, *_]) if _READS_FILE.fullmatch(get_called_name(node)):
+                if not isinstance(name, ast.Constant) and not _opens_to_write(node):
+                    yield name, "beside"
+
+
+def _opens_to_write(call: ast.Call) -> bool:
+    values = [*call.args[1:2], *(keyword.value for keyword in call.keywords if keyword.arg == "mode")]
+    modes = [value.value for value in values if isinstance(value, ast.Constant)]
+    return get_called_name(call) == "open" and any(set(str(mode)) & set("wax+") for mode in modes)
 
 
 def _normalize(name: object) -> str:

@@ -3,19 +3,23 @@
 import ast
 import builtins
 from collections.abc import Iterable, Sequence, Set
+from copy import deepcopy
 from dataclasses import dataclass
 from importlib import import_module
 
 from autograder.authoring.python_names import (
     find_changed_names,
     find_free_names,
+    find_read_or_assigned_names,
     get_called_name,
     parse_code,
 )
-from course_import.assertions import SEED_FUNCTIONS
+from course_import.assertions import PYPLOT_NAMES, SEED_FUNCTIONS
 from course_import.nbgrader_source import HIDDEN_TESTS, SourceCell
 
 _BUILTIN_NAMES = set(dir(builtins))
+_RAISE_CONTEXTS = {"raises", "assertRaises", "assertRaisesRegex", "assert_raises"}
+_FIGURE_QUESTIONS = {"gca", "gcf", "gci", "get_fignums", "xlim", "ylim"}
 _DISPLAY_NAMES = {"print", "display", "plt", "pylab", "fig", "ax"}
 
 
@@ -62,10 +66,31 @@ class NotebookDefinitions:
         self._student_functions = student_functions
         self._sources: dict[str, str] = {}
         self._star_modules: list[str] = []  # modules of which the notebook imports every name
+        cells = list(cells)
+        self._test_cells = [cell for cell in cells if cell.role == "test"]
+        self._names_of_tests = _find_objects_of_tests(cells, student_functions)
         for cell in cells:
             self._add_imports(cell)
             if cell.role != "solution":
                 self._add_definitions(cell)
+
+    def _find_earlier_statements(
+        self, cell: SourceCell, body: Sequence[ast.stmt], hidden: bool
+    ) -> list[ast.stmt]:
+        """Return the statements of earlier test cells that make the objects of students in a test."""
+        needed_names = find_free_names(ast.Module([*body], []))
+        statements: list[ast.stmt] = []
+        for earlier in reversed(self._test_cells):
+            if earlier.number >= cell.number or not earlier.tree:
+                continue
+            for statement in reversed(earlier.tree.body):
+                if isinstance(statement, ast.Assert) or (statement.lineno in earlier.hidden and not hidden):
+                    continue
+                names = needed_names & self._names_of_tests
+                if find_changed_names(statement) & names or _may_change(statement, names):
+                    statements.insert(0, statement)
+                    needed_names |= find_free_names(statement)
+        return statements
 
     def _add_imports(self, cell: SourceCell) -> None:
         if not cell.tree:
@@ -141,8 +166,11 @@ class NotebookDefinitions:
         ExtractedTest or None
             None if no statement asserts anything of the exercise.
         """
-        body = _select_statements(cell, asserted_lines, hidden)
-        free_names = find_free_names(ast.Module(body, [])) - _BUILTIN_NAMES
+        body = _select_statements(cell, asserted_lines, hidden, self._student_functions)
+        body = [*self._find_earlier_statements(cell, body, hidden), *body]
+        expectation = _ExpectErrors()
+        body = [expectation.visit(deepcopy(part)) for part in body]
+        free_names = find_free_names(ast.Module(body, [])) - _BUILTIN_NAMES - {"expect_error"}
         variables = [name for name in student_variables if name in free_names]
         if not body or (not subject and not variables):
             return None
@@ -157,10 +185,21 @@ class NotebookDefinitions:
 
         parts = ["found = answer()"] if variables else []
         parts += [f'{variable} = found["{variable}"]' for variable in variables]
-        parts += [
-            *sources,
-            *(ast.unparse(_TypeCallTransformer().visit(statement)) for statement in body),
+        if any("simplefilter" in ast.unparse(part) for part in body):
+            # While an answer is called, NumPy is told not to warn. This test asks for its warnings.
+            body = _AllowWarnings().allow_in(body)
+        beside = _AskBeside(subject or "answer")
+        statements = [
+            ast.unparse(beside.visit(_TypeCallTransformer().visit(deepcopy(part)))) for part in body
         ]
+        if beside.is_used:
+            sources.append("from autograder.judging.function_tests import call_beside")
+        if expectation.is_used:
+            sources.append("from autograder.judging.function_tests import expect_error")
+        if beside.asks_for_figure:
+            sources.append("import matplotlib.pyplot")
+            sources.append('matplotlib.pyplot.close("all")')
+        parts += [*sources, *statements]
         text = "\n".join("    " + line for line in "\n".join(parts).split("\n"))
         name = f"{subject or 'answer'}_in_{cell.number}"
         if hidden:
@@ -170,6 +209,55 @@ class NotebookDefinitions:
         return ExtractedTest(
             name, subject, variables, hidden, source, sorted(unknown_names), sorted(helper_functions)
         )
+
+
+class _ExpectErrors(ast.NodeTransformer):
+    """Transformer of `with pytest.raises(…)` and the like, since students have no pytest."""
+
+    def __init__(self) -> None:
+        self.is_used = False
+
+    def visit_With(self, node: ast.With) -> ast.With:
+        self.generic_visit(node)
+        for item in node.items:
+            call = item.context_expr
+            if not isinstance(call, ast.Call) or get_called_name(call) not in _RAISE_CONTEXTS:
+                continue
+            self.is_used = True
+            keywords = [keyword for keyword in call.keywords if keyword.arg == "match"]
+            arguments = call.args[:1]
+            if get_called_name(call) == "assertRaisesRegex" and len(call.args) > 1:
+                keywords = [ast.keyword("match", call.args[1])]
+            item.context_expr = ast.Call(ast.Name("expect_error", ast.Load()), arguments, keywords)
+        return node
+
+
+class _AllowWarnings(ast.NodeTransformer):
+    """Transformer that adds a call by which NumPy warns again after each `simplefilter(…)`."""
+
+    def allow_in(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        return self.visit(ast.Module(deepcopy([*body]), [])).body
+
+    def visit_Expr(self, node: ast.Expr) -> list[ast.stmt]:
+        if get_called_name(node.value) != "simplefilter":
+            return [node]
+        source = 'import numpy\nnumpy.seterr(divide="warn", over="warn", invalid="warn")'
+        return [node, *ast.parse(source).body]
+
+
+def _find_objects_of_tests(cells: Sequence[SourceCell], student_functions: Set[str]) -> set[str]:
+    """Return the variables that only tests set, and that come from a call of a student's function."""
+    names: set[str] = set()
+    names_elsewhere: set[str] = set()
+    for cell in cells:
+        if cell.role != "test":
+            names_elsewhere |= find_changed_names(cell.tree)
+            continue
+        for statement in cell.tree.body if cell.tree else ():
+            is_assignment = isinstance(statement, (ast.Assign, ast.AnnAssign))
+            if is_assignment and find_read_or_assigned_names(statement) & {*student_functions, *names}:
+                names |= find_changed_names(statement)
+    return names - names_elsewhere
 
 
 class _TypeCallTransformer(ast.NodeTransformer):
@@ -182,7 +270,39 @@ class _TypeCallTransformer(ast.NodeTransformer):
         return node
 
 
-def _select_statements(cell: SourceCell, asserted_lines: Set[int], hidden: bool) -> list[ast.stmt]:
+class _AskBeside(ast.NodeTransformer):
+    """Transformer of what asks for something that a call leaves behind, such as `plt.gca()`.
+
+    It becomes `call_beside(draw, plt.gca)`: the figure is in the process in which students' code
+    runs. So is the source of a function, for `inspect.getsource`.
+
+    Parameters
+    ----------
+    subject : str
+        The tested function.
+    """
+
+    def __init__(self, subject: str):
+        self.subject = subject
+        self.is_used = self.asks_for_figure = False
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        function = node.func
+        is_method = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)
+        owner = function.value.id if is_method else ""  # type: ignore[attr-defined]
+        is_figure = owner in PYPLOT_NAMES and get_called_name(node) in _FIGURE_QUESTIONS
+        if (is_figure or get_called_name(node) == "getsource") and not node.keywords:
+            self.is_used = True
+            self.asks_for_figure |= is_figure
+            name = ast.Name("call_beside", ast.Load())
+            return ast.Call(name, [ast.Name(self.subject, ast.Load()), function, *node.args], [])
+        return node
+
+
+def _select_statements(
+    cell: SourceCell, asserted_lines: Set[int], hidden: bool, student_functions: Set[str]
+) -> list[ast.stmt]:
     """Return the assertions in these lines and the other statements that they need, in order."""
     assertions = []
     available = []
@@ -205,11 +325,28 @@ def _select_statements(cell: SourceCell, asserted_lines: Set[int], hidden: bool)
         if statement in statements or isinstance(statement, ast.Assert):
             continue
         is_earlier = statement.lineno < assertions[-1].lineno
-        has_effect = _may_change(statement, needed_names) or _is_seed(statement)
+        has_effect = (
+            _may_change(statement, needed_names)
+            or _is_seed(statement)
+            or _has_asked_effect(statement, needed_names, student_functions)
+        )
         if find_changed_names(statement) & needed_names or (is_earlier and has_effect):
             statements.append(statement)
             needed_names |= find_free_names(statement)
     return [_make_assert(statement) for statement in cell.tree.body if statement in statements]
+
+
+def _has_asked_effect(statement: ast.stmt, needed_names: Set[str], student_functions: Set[str]) -> bool:
+    """Return True for a call that draws or prints, if a test asks for the figure or the text."""
+    if isinstance(statement, ast.With):
+        contexts = {
+            name for item in statement.items for name in find_read_or_assigned_names(item.context_expr)
+        }
+        return bool(contexts & needed_names)
+    if isinstance(statement, ast.Assign):
+        return any(ast.unparse(target) == "sys.stdout" for target in statement.targets)
+    is_call = isinstance(statement, ast.Expr) and get_called_name(statement.value) in student_functions
+    return is_call and bool(needed_names & {*PYPLOT_NAMES, "sys"})
 
 
 def _get_lines(statement: ast.stmt) -> range:

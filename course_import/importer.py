@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import nbformat
 from nbformat import NotebookNode
@@ -27,6 +27,7 @@ from autograder.authoring.python_names import (
     find_import_and_class_names,
     find_imported_names,
     find_read_or_assigned_names,
+    get_called_name,
     parse_code,
 )
 from autograder.authoring.skeleton import SkeletonError, add_lab, hyphenate, is_exercise_name
@@ -36,10 +37,18 @@ from autograder.core.files import write_file
 from autograder.core.import_guard import ENGINE_PACKAGES
 from autograder.core.notebook_cells import make_grade_id, make_nbgrader_metadata, make_test_grade_id
 from autograder.core.text_format import format_count, join_words, truncate
-from autograder.judging.function_tests import COMPARED_VARIABLES
-from autograder.values.case_records import Tolerance, Value
+from autograder.judging.function_tests import COMPARED_VARIABLES, equal_in_every_comparison
+from autograder.values.case_records import ComparisonRules, Tolerance, Value
+from autograder.values.value_types import blank_like, copy_value, values_agree
 from course_import import otter_source
-from course_import.assertions import EXACT, Assertion, read_assertions, uncomment_autotests
+from course_import.assertions import (
+    EXACT,
+    Assertion,
+    find_error_texts,
+    read_assertions,
+    uncomment_autotests,
+)
+from course_import.comparisons import asks_for_form, compares_part, make_comparison
 from course_import.dependencies import (
     Dependencies,
     find_imported_dotted_names,
@@ -111,6 +120,12 @@ class ExercisePlan:
         Other functions that the test functions call.
     checks_type : bool
         True if a test checks a type, too.
+    comparisons : list of str
+        Statements that compare the answer's value, `found`, with the expected one, as tests do.
+    lacks_comparison : bool
+        True if a test compares the value in a way that no such statement can express.
+    type_checks : list of (int, str)
+        Checks of a type, each with the number of its test cell.
     """
 
     name: str
@@ -125,6 +140,9 @@ class ExercisePlan:
     test_cases: list[CaseSource] = field(default_factory=list)
     further_functions: set[str] = field(default_factory=set)
     checks_type: bool = False
+    comparisons: list[str] = field(default_factory=list)
+    lacks_comparison: bool = False
+    type_checks: list[tuple[int, str]] = field(default_factory=list)
 
     @property
     def points(self) -> float:
@@ -146,6 +164,18 @@ class ExercisePlan:
         _add_new(self.variables, names)
         _add_new(self.compared_variables, names)
         _add_new(self.variables_by_test.setdefault(test, []), names)
+
+    def add_comparison(self, comparison: str) -> None:
+        """Add a statement that compares the answer's value; "" if a test cannot be expressed so."""
+        if comparison:
+            _add_new(self.comparisons, [comparison])
+        else:
+            self.lacks_comparison = True
+
+    @property
+    def equality_name(self) -> str:
+        """Name of the function that decides whether an answer's value is right."""
+        return f"equals_{self.name}"
 
     def name_parts(self) -> dict[int, str]:
         """Return the name of the part of the exercise that each test cell gives points for.
@@ -355,6 +385,11 @@ class _NotebookImporter:
             self._select("given", "solution", "test"),
             {*self.functions},
         )
+        for cell in self._select("test"):
+            assertions = self.assertions[cell.number]
+            for index, assertion in enumerate(assertions):
+                if assertion.kind == "value" and self._compares_part_only(assertion):
+                    assertions[index] = replace(assertion, kind="property")
         self.extracted_tests = {}
         for cell in self._select("test"):
             self.extracted_tests[cell.number] = list(self._convert_to_tests(cell))
@@ -374,13 +409,44 @@ class _NotebookImporter:
 
     def _read_assertions(self, cell: SourceCell, is_otter: bool) -> list[Assertion]:
         try:
+            earlier_tests: list[ast.stmt] = []
+            for earlier in self._select("test"):
+                if earlier.number < cell.number and earlier.tree:
+                    earlier_tests += earlier.tree.body
             return read_assertions(
-                cell.source_with_pass_for_magics, is_otter, self.names_to_define, cell.hidden_lines
+                cell.source_with_pass_for_magics,
+                is_otter,
+                self.names_to_define,
+                cell.hidden_lines,
+                earlier_tests,
             )
         except SyntaxError as error:
             problem = f"it is no Python ({error.msg}, line {error.lineno})"
             self.reports[cell.number].problems.append(problem)
             return []
+
+    def _compares_part_only(self, assertion: Assertion) -> bool:
+        """Return True for an assertion about a part of a value that has no comparison of its own."""
+        for name in {*assertion.references} & self.names_to_define:
+            is_variable = name not in self.functions
+            if compares_part(assertion, name, is_variable) and not self._make_comparison(assertion, name):
+                return True
+        return False
+
+    def _make_comparison(self, assertion: Assertion, name: str) -> str:
+        """Return statements that compare a value, `found`, as an assertion does; "" if impossible."""
+        is_variable = name not in self.functions
+        source = make_comparison(assertion, name, is_variable)
+        if not source:
+            return ""
+        free_names = find_free_names(ast.parse(source)) - {"found", "expected", *dir(builtins)}
+        imports, unknown_names = self.definitions.collect_sources(free_names)
+        if unknown_names or not all(map(_imports_from_comparison_module, imports)):
+            return ""
+        if is_variable:
+            values = f'found, expected = found["{name}"], expected["{name}"]'
+            return "\n".join([*imports, values, source])
+        return "\n".join([*imports, source])
 
     def _find_clocks(self) -> set[str]:
         """Return the names of the modules, functions and classes with which tests measure time."""
@@ -498,6 +564,9 @@ class _NotebookImporter:
         self.dependencies = Dependencies(folder, course, visible_modules, all_modules)
         for number, tree in self._list_lab_code():
             self.dependencies.add(self.reports[number], tree)
+        for number, names in recording.files.items():
+            if not self.reports[number].cell.hidden_lines:
+                self.dependencies.add_read_files(self.reports[number], names)
         for report in self.reports.values():
             self._complete_report(report)
 
@@ -549,13 +618,17 @@ class _NotebookImporter:
                 plan.tolerances.append(assertion.tolerance)
                 if call:
                     plan.calls.append((call, assertion.hidden, assertion.source))
+                if assertion.kind != "error":
+                    plan.add_comparison(self._make_comparison(assertion, name))
             plans.append(plan)
         if variables:
             plan = self._get_or_create_variables_plan(variables, cell)
             plan.add_compared_variables(variables, cell.number)
             for name in variables:
                 plan.hidden |= all(assertion.hidden for _, assertion in comparisons_by_name[name])
-                plan.tolerances += [assertion.tolerance for _, assertion in comparisons_by_name[name]]
+                for _, assertion in comparisons_by_name[name]:
+                    plan.tolerances.append(assertion.tolerance)
+                    plan.add_comparison(self._make_comparison(assertion, name))
             plans.append(plan)
         return plans
 
@@ -579,7 +652,7 @@ class _NotebookImporter:
         if assertion.kind == "error":
             for call in calls:
                 if format_exception_name(call.error) and not call.problem:
-                    yield call.function, call, ""
+                    yield call.function, replace(call, error_text=self._find_error_text(assertion, cell)), ""
             return
         if assertion.kind == "value":
             inner_functions = assertion.find_inner_functions({*self.functions})
@@ -599,6 +672,20 @@ class _NotebookImporter:
             if name in self.variables and (cell.number, name) in self.recording.variables:
                 problem = self.recording.variables[cell.number, name][1]
                 yield name, None, f"it is {problem}" if problem else ""
+
+    def _find_error_text(self, assertion: Assertion, cell: SourceCell) -> str:
+        """Return the text that an assertion expects in an error's message; report what it loses."""
+        patterns, texts, is_lost = find_error_texts(assertion.expression)
+        for pattern in patterns:
+            text = max(_LITERAL_PARTS.split(pattern), key=len)
+            is_lost |= text != pattern
+            texts.append(text)
+        if is_lost or len(texts) > 1:
+            part = f"only the part {texts[0]!r} of the text" if texts and texts[0] else "only its type"
+            self.reports[cell.number].additions.append(
+                f"`{_shorten(assertion.source)}` is kept weaker: of the error, {part} is asked here"
+            )
+        return texts[0] if texts else ""
 
     def _asserts_truth(self, assertion: Assertion, calls: Sequence[RecordedCall]) -> bool:
         """Return True for an assertion that a call is true or false, if it returned a bool."""
@@ -641,8 +728,7 @@ class _NotebookImporter:
                     suffix = f", and {format_count(len(assertions) - 1, 'more assertion')}"
                 report.problems.append(f"`{label}`{suffix}: {plan}")
         for assertion in remaining:
-            source = truncate(assertion.source, 100)
-            report.problems.append(f"`{source}` {_NO_EXERCISE[assertion.kind]}")
+            report.problems.append(f"`{_shorten(assertion.source)}` {_NO_EXERCISE[assertion.kind]}")
         for name, problem in lost_values.items():
             report.problems.append(f"`{name}` cannot be asked: {problem}")
         plans_of_cell = [plan for plan in self.exercises.values() if cell.number in plan.tests]
@@ -671,13 +757,12 @@ class _NotebookImporter:
             is_property = assertion.kind == "property" and names and names <= {*plans_by_name}
             if is_property and self._has_cases_for(assertion, cell):
                 for name in sorted(names):
-                    plans[plans_by_name[name].name] = plans_by_name[name]
-                if _PYTHON_TYPE_CHECK.search(assertion.source):
-                    self.reports[cell.number].additions.append(
-                        f"`{_shorten(assertion.source)}` is weaker here, since only the value is "
-                        "compared: a number of NumPy's, a whole number for a float and a tuple for a "
-                        "list are right, too"
-                    )
+                    plan = plans_by_name[name]
+                    plans[plan.name] = plan
+                    if asks_for_form(assertion, name, name not in self.functions):
+                        plan.add_comparison(self._make_comparison(assertion, name))
+                    if _PYTHON_TYPE_CHECK.search(assertion.source):
+                        plan.type_checks.append((cell.number, assertion.source))
             else:
                 remaining.append(assertion)
         return plans, remaining
@@ -752,6 +837,8 @@ class _NotebookImporter:
             return f"the solution reads {_quote_names(names)}, which a test sets"
         if trial is None:
             return "its cell takes too long to be run again"
+        if test.hidden and self.recording.files.get(cell.number) and _OPENS_FILE.search(test.source):
+            return "it reads a file, and what comes along is students', too"
         if test.hidden and self._reads_file(test):
             return "it reads a file, and what comes along is students', too"
         files = _find_written_files(cell.tree) - _find_written_files(ast.parse(test.source))
@@ -763,7 +850,7 @@ class _NotebookImporter:
         if not problem and test.subject:
             problem = explain_unwritable((), trial.values)
         if problem:
-            return f"it cannot be asked by itself: {problem}"
+            return f"it cannot be imported: {problem}"
         if trial.is_weak:
             self.reports[cell.number].additions.append(
                 f"`{label}` is kept as it is, and very different values of the same form pass it"
@@ -982,6 +1069,17 @@ class _NotebookImporter:
         rules: dict[str, Any] = {} if plan.tolerance == EXACT else {"tolerance": plan.tolerance}
         if not plan.checks_type and not plan.test_cases and self._has_integer_result(plan):
             rules["floats_too"] = True  # the source's tests accept 7.0 for 7, too
+        if self._has_equality(plan):
+            equality = plan.equality_name
+        else:
+            equality = ""
+            for number, check in plan.type_checks:
+                self.reports[number].additions.append(
+                    f"`{_shorten(check)}` is weaker here, since only the value is compared: a number "
+                    "of NumPy's, a whole number for a float and a tuple for a list are right, too"
+                )
+        if self._may_modify(plan):
+            rules["may_modify"] = True
         domain = ""
         if plan.calls and all(call.has_printed for call, _, _ in plan.calls):
             rules["returns"] = "printed"
@@ -1000,7 +1098,71 @@ class _NotebookImporter:
             domain,
             self._find_prerequisites(plan),
             f"{CHECKS_PACKAGE}.{get_module_name(self.lab)}",
+            equality,
         )
+
+    def _has_equality(self, plan: ExercisePlan) -> bool:
+        """Return True if the tests' own comparisons decide whether an answer's value is right.
+
+        They do not if they accept an answer that takes no thought: zeros, None or an argument.
+        """
+        if plan.lacks_comparison or not plan.comparisons:
+            return False
+        if any(call.has_printed for call, _, _ in plan.calls):
+            return False
+        expected_values: list[Value] = []
+        arguments: list[Sequence[Value]] = []
+        for call, _, _ in plan.calls:
+            if not call.error:
+                expected_values.append(call.result)
+                arguments.append([*call.args, *call.kwargs.values()])
+        for number, names in plan.variables_by_test.items():
+            values = {name: self.recording.variables[number, name][0] for name in names}
+            expected_values.append(values)
+            arguments.append([])
+        namespace: dict[str, Any] = {"equal_in_every_comparison": equal_in_every_comparison}
+        exec(_make_equality_source(plan), namespace)
+        equals = namespace[plan.equality_name]
+        thoughtless = [[*map(blank_like, expected_values)], [None] * len(expected_values)]
+        for position in range(min(map(len, arguments), default=0)):
+            thoughtless.append([values[position] for values in arguments])
+        has_decided = False
+        accepted = [True] * len(thoughtless)
+        for index, expected in enumerate(expected_values):
+            if equals(copy_value(expected), copy_value(expected)) is None:
+                for number, answers in enumerate(thoughtless):
+                    accepted[number] &= values_agree(expected, answers[index], ComparisonRules())
+                continue
+            has_decided = True
+            for number, answers in enumerate(thoughtless):
+                accepted[number] &= bool(equals(copy_value(answers[index]), copy_value(expected)))
+        return has_decided and not any(accepted)
+
+    def _may_modify(self, plan: ExercisePlan) -> bool:
+        """Return True if no test looks again at an argument with which it calls a function."""
+        if not plan.calls or plan.variables:
+            return False
+        for cell in self._select("test"):
+            if cell.number not in plan.tests or not cell.tree:
+                continue
+            loaded = [node.id for node in ast.walk(cell.tree) if _is_loaded(node)]
+            own_variables = {*find_functions_and_variables(cell.tree)[1]}
+            for node in ast.walk(cell.tree):
+                if not isinstance(node, ast.Call) or get_called_name(node) != plan.name:
+                    continue
+                for part in (*node.args, *(keyword.value for keyword in node.keywords)):
+                    for name in {*filter(_is_loaded, ast.walk(part))}:
+                        is_kept = loaded.count(name.id) > 1 or name.id not in own_variables
+                        if is_kept and not self._is_constant(name.id):
+                            return False
+        return True
+
+    def _is_constant(self, name: str) -> bool:
+        """Return True for a name of a module, function or class, which no answer changes."""
+        if name in self.functions or hasattr(builtins, name):
+            return True
+        sources, _ = self.definitions.collect_sources({name})
+        return bool(sources)
 
     def _make_cases(self, plan: ExercisePlan, parts: Mapping[int, str]) -> list[CaseSource]:
         """Return a case for each set of arguments and each part; prefer calls that students see."""
@@ -1025,6 +1187,7 @@ class _NotebookImporter:
                 # Students read the label, so it must not quote the expected value.
                 label = f"hidden test {len(cases) + 1}"
             case = CaseSource(label, call.args, call.kwargs, hidden, error, test_cell=call.cell)
+            case = replace(case, error_text=call.error_text if error else "")
             key = (case.arguments, parts.get(call.cell, ""))
             if key not in cases or not hidden:
                 cases[key] = case
@@ -1044,13 +1207,19 @@ class _NotebookImporter:
             for case in plan.test_cases:
                 if not case.hidden:
                     sources.append(case.test)
-        if not sources:
-            return ""
         tests = [*map(self.dependencies.replace_file_names, sources)]
+        equalities = []
+        for plan in self.exercises.values():
+            if self._has_equality(plan):
+                equalities.append(_make_equality_source(plan))
         head = f'"""Tests of {self.lab} that ask more than a value: each is called with the answer."""\n'
         if tests != sources:
             head += f"\n{make_files_import(self.lab)}\n"
-        return "\n\n".join([head, *tests])
+        if not tests and not equalities:
+            return ""
+        if equalities:
+            head += "\nfrom autograder.judging.function_tests import equal_in_every_comparison\n"
+        return "\n\n".join([head, *tests, *equalities])
 
     def _find_prerequisites(self, plan: ExercisePlan) -> list[str]:
         """Return the other exercises on which a plan's function or variables build."""
@@ -1208,10 +1377,12 @@ class _NotebookImporter:
 
 
 _NO_EXERCISE = {  # reason why an assertion makes no exercise, by its kind
-    "property": "asks for a property, not for a value: write a check for it",
-    "error": "expects an error that cannot be asked",
+    "property": "could not become a test of an answer: write one, as “A test function” in "
+    "docs/kinds-of-answers.md shows",
+    "error": "expects an error in a way that could not be imported: write a case with `raises=…`",
     "value": "compares nothing that students write",
     "shown": "has no saved output that can be compared: write `assert … == …`",
+    "warning": "expects a warning, which is not asked here: write a check for it",
     "time": "asks for the time that an answer takes, on which no mark depends here",
 }
 _OUTCOMES = {  # how a cell without an exercise is imported, by its role
@@ -1224,7 +1395,11 @@ _OUTCOMES = {  # how a cell without an exercise is imported, by its role
 }
 _TEST_MODULES = {"doctest", "hashlib", "inspect", "unittest"}  # only tests need these
 _KINDS_IN_TESTS = ("value", "property", "error")  # of assertions that can stand in a test function
+# What is no plain text in a regular expression.
+_LITERAL_PARTS = re.compile(r"\\.|\[[^\]]*\]|[.*+?^$(){}|\[\]]")
+_OPENS_FILE = re.compile(r"\b(open|read_\w+|load\w*|genfromtxt|imread)\(")
 _CLOCK_MODULES = {"time", "timeit"}
+_COMPARISON_MODULES = {"numpy", "pandas", "math", "cmath"}
 _TYPE_CHECK = re.compile(r"\b(isinstance|type|dtype)\b")
 # A check for a type of Python's own, beside which the comparison of values accepts others.
 _PYTHON_TYPE_CHECK = re.compile(r"\b(isinstance|type)\(.*\b(int|float|complex|list|tuple)\b")
@@ -1312,6 +1487,31 @@ def _find_written_files(tree: ast.AST | None) -> set[str]:
                 if set(mode) & set("wax"):
                     files.add(name)
     return files
+
+
+def _imports_from_comparison_module(source: str) -> bool:
+    """Return True for an import from a module that every comparison may use."""
+    modules = find_imported_modules([ast.parse(source)])
+    return bool(modules) and modules <= _COMPARISON_MODULES
+
+
+def _make_equality_source(plan: ExercisePlan) -> str:
+    """Return the source of the function that decides whether an answer's value is right."""
+    lines = [
+        f"def {plan.equality_name}(found, expected):",
+        f'    """Return if a value of `{plan.name}` is right: the comparisons are those of the tests."""',
+    ]
+    for number, comparison in enumerate(plan.comparisons, start=1):
+        lines.append(f"    def comparison_{number}(found, expected):")
+        lines += [f"        {line}" for line in comparison.split("\n")]
+        lines.append("")
+    names = [f"comparison_{number}" for number in range(1, len(plan.comparisons) + 1)]
+    lines.append(f"    return equal_in_every_comparison(found, expected, {', '.join(names)})")
+    return "\n".join(lines) + "\n"
+
+
+def _is_loaded(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
 
 
 def _add_new(names: list[str], new_names: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ from autograder.core.notebook_cells import SOLUTION_BEGIN, SOLUTION_END
 
 MAX_POINTS = 1_000_000  # of a cell
 MAX_NOTEBOOK_BYTES = 20 << 20
+SOURCE_NUMBER = "number in the source"  # entry of a cell's metadata in a converted notebook
 SOLUTION_REGION = re.compile(r"(?ms)^([ \t]*)#+ *BEGIN SOLUTION.*?(?:#+ *END SOLUTION[^\n]*|\Z)")
 HIDDEN_TESTS = re.compile(
     r"^[ \t]*#+ *BEGIN HIDDEN TESTS.*?(?:^[ \t]*#+ *END HIDDEN TESTS[^\n]*|\Z)",
@@ -173,7 +174,10 @@ def read_source(path: Path) -> NotebookNode:
 
 def read_cells(notebook: NotebookNode) -> list[SourceCell]:
     """Return the cells of nbgrader's source notebook, each with its role, such as "solution"."""
-    return [_read_cell(number, cell) for number, cell in enumerate(notebook.cells, start=1)]
+    cells = []
+    for position, cell in enumerate(notebook.cells, start=1):
+        cells.append(_read_cell(cell.metadata.get(SOURCE_NUMBER, position), cell))
+    return cells
 
 
 def _read_cell(number: int, cell: NotebookNode) -> SourceCell:

@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 
 from autograder.authoring.python_names import get_called_name, parse_code
 from autograder.core.notebook_cells import make_nbgrader_metadata
-from course_import.nbgrader_source import NotASourceNotebook, split_points
+from course_import.nbgrader_source import SOURCE_NUMBER, NotASourceNotebook, split_points
 
 MAX_MARK_CHARACTERS = 2_000  # a longer cell is text that happens to begin like a mark
 
@@ -44,6 +44,7 @@ _NUMPY_NUMBER = re.compile(r"np\.(?:int|uint|float)\d+\((.*)\)")
 _PREDICATES = frozenset(
     ("all", "any", "isinstance", "isclose", "allclose", "array_equal", "equals", "issubset", "issuperset")
 )
+_GRADER_METHODS = frozenset(("check", "check_all", "export", "to_pdf", "add_plugin_files"))
 _PROMPT_LINE = re.compile(r"([A-Za-z_]\w*) *= *\.\.\. *$")
 
 
@@ -79,8 +80,13 @@ def is_otter_source(notebook: NotebookNode) -> bool:
 
 
 def convert_to_nbgrader(notebook: NotebookNode) -> NotebookNode:
-    """Return a copy of an otter notebook in nbgrader's format."""
+    """Return a copy of an otter notebook in nbgrader's format.
+
+    Each cell has the number that it has in the source, since cells of marks are left out.
+    """
     new_notebook = deepcopy(notebook)
+    for number, cell in enumerate(new_notebook.cells, start=1):
+        cell.metadata[SOURCE_NUMBER] = number
     new_notebook.cells = list(_OtterReader().convert_cells(new_notebook.cells))
     return new_notebook
 
@@ -119,6 +125,11 @@ class _OtterReader:
             cell.source = cell.source.replace(old_question[0], "").strip()
         if cell.cell_type == "raw" or (is_text and _OLD_CONFIG.search(cell.source)):
             return
+        if is_code and self.section != "TESTS":
+            source = cell.source
+            cell.source = _remove_otter_calls(source)
+            if cell.source != source and not cell.source.strip():
+                return
         question = self.question
         if self.section == "PROMPT":
             if is_text:
@@ -161,7 +172,11 @@ class _OtterReader:
             config = _read_config(block[2])
             source = source.replace(block[0], "")
         hidden = _is_true(config.get("hidden")) or bool(_HIDDEN_TEST.match(source.lstrip()))
-        source = _add_test_calls(_assert_shown_value(source, _find_output(cell)))
+        config_of_case = _read_test_case(source)
+        hidden = hidden or config_of_case.get("hidden") is True
+        config = {**config_of_case, **config}
+        source = _remove_otter_calls(source)
+        source = _add_test_calls(_inline_env_tests(_assert_shown_value(source, _find_output(cell))))
         if hidden:
             source = f"### BEGIN HIDDEN TESTS\n{source}\n### END HIDDEN TESTS"
         cell.source = source
@@ -345,6 +360,93 @@ def _assert_shown_value(source: str, output: str) -> str:
     if lines[statement.lineno - 1][: statement.col_offset].strip():
         return source  # another statement stands before it in its line
     return "\n".join([*lines[: statement.lineno - 1], assertion, *lines[end:]])
+
+
+def _read_test_case(source: str) -> dict:
+    """Return the arguments of otter's decorator `@test_case(points=2, hidden=True)`; {} if none."""
+    config: dict = {}
+    for statement in getattr(parse_code(source), "body", []):
+        for decorator in getattr(statement, "decorator_list", []):
+            if get_called_name(decorator) != "test_case":
+                continue
+            for keyword in decorator.keywords:
+                if keyword.arg in ("points", "hidden") and isinstance(keyword.value, ast.Constant):
+                    config[keyword.arg] = keyword.value.value
+    return config
+
+
+def _inline_env_tests(source: str) -> str:
+    """Write the test functions of otter's exception format as plain statements.
+
+    Their argument `env` holds the student's names.
+
+    >>> print(_inline_env_tests("def test_x(env):\\n    assert env['x'] == 1"))
+    assert x == 1
+    """
+    tree = parse_code(source)
+    if tree is None:
+        return source
+    body: list[ast.stmt] = []
+    has_changed = False
+    for statement in tree.body:
+        is_test = isinstance(statement, ast.FunctionDef) and statement.name.startswith("test")
+        if not is_test or any(isinstance(node, ast.Return) for node in ast.walk(statement)):
+            body.append(statement)
+            continue
+        parameters = [argument.arg for argument in statement.args.args]
+        if parameters not in (["env"], []):
+            body.append(statement)
+            continue
+        has_changed = True
+        body += [_ReplaceEnv().visit(part) for part in statement.body]
+    return ast.unparse(ast.Module(body, [])) if has_changed else source
+
+
+class _ReplaceEnv(ast.NodeTransformer):
+    """Transformer of `env["x"]` and `env.get("x")` into `x`."""
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        match node:
+            case ast.Subscript(value=ast.Name("env"), slice=ast.Constant(str(name))):
+                return ast.copy_location(ast.Name(name, node.ctx), node)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        match node:
+            case ast.Call(func=ast.Attribute(ast.Name("env"), "get"), args=[ast.Constant(str(name)), *_]):
+                return ast.copy_location(ast.Name(name, ast.Load()), node)
+        return node
+
+
+def _remove_otter_calls(source: str) -> str:
+    """Return a cell's source without the statements that only otter needs.
+
+    >>> _remove_otter_calls("import otter\\ngrader = otter.Notebook()\\nx = 1\\ngrader.check('q1')")
+    'x = 1'
+    """
+    lines = source.split("\n")
+    plain = "\n".join("pass" if line.lstrip().startswith(("%", "!")) else line for line in lines)
+    removed: set[int] = set()
+    graders = {"grader"}
+    for statement in getattr(parse_code(plain), "body", []):
+        match statement:
+            case ast.Import(names=[ast.alias(name=name)]) | ast.ImportFrom(module=str(name)):
+                is_otters = name.partition(".")[0] == "otter"
+            case ast.Assign(targets=[ast.Name(name)], value=ast.Call() as call):
+                is_otters = ast.unparse(call.func) in ("otter.Notebook", "Notebook")
+                if is_otters:
+                    graders.add(name)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(ast.Name(name), attribute))):
+                is_otters = name in graders and attribute in _GRADER_METHODS
+            case _:
+                is_otters = False
+        if is_otters:
+            removed |= set(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
+    if not removed:
+        return source
+    return "\n".join(line for number, line in enumerate(lines, start=1) if number not in removed)
 
 
 def _add_test_calls(source: str) -> str:

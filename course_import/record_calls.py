@@ -7,6 +7,7 @@ recorded, with their arguments, results and errors, and so are the variables tha
 import builtins
 import functools
 import json
+import linecache
 import os
 import random
 import shutil
@@ -27,13 +28,15 @@ from autograder.core.errors import AutograderError
 from autograder.core.text_format import truncate
 from autograder.judging.function_tests import (
     CALL_EVENTS,
+    SIDE_EFFECT_EVENTS,
     compare_by_test_function,
+    has_recorded_value,
     inputs_for_test,
     record_test_calls,
     zero_recorded_values,
 )
 from autograder.judging.student_calls import call_student_function, pack_result
-from autograder.values.case_records import ComparisonRules, Inputs, Value
+from autograder.values.case_records import DTYPES, ComparisonRules, DeferredCall, Inputs, Value
 from autograder.values.dataframes import DataTable
 from autograder.values.encoding import decode, encode
 from autograder.values.value_types import (
@@ -76,6 +79,8 @@ class RecordedCall:
     problem : str
         Reason why the call cannot become a case, such as an argument that cannot be encoded; "" if
         it can.
+    error_text : str
+        Text that the test expects in the error's message.
     """
 
     cell: int
@@ -87,6 +92,7 @@ class RecordedCall:
     error: str = ""
     has_printed: bool = False
     problem: str = ""
+    error_text: str = ""
 
 
 @dataclass(frozen=True)
@@ -103,12 +109,15 @@ class Recording:
         Exceptions that cells raised.
     trials : dict of str to TestTrial
         Results of the separate test functions, by their names.
+    files : dict of int to list of str
+        Files beside the notebook that each cell reads, by their relative paths.
     """
 
     calls: list[RecordedCall]
     variables: dict[tuple[int, str], tuple[Value, str]]
     errors: dict[int, str]
     trials: dict[str, "TestTrial"]
+    files: dict[int, list[str]]
 
 
 @dataclass(frozen=True)
@@ -230,7 +239,8 @@ def _unpack_recording(data: bytes) -> Recording:
     for name, values, problem, is_weak in header["trials"]:
         trials[name] = TestTrial(unpack_value(values, arrays), problem, is_weak)
     errors = {int(number): text for number, text in header["errors"].items()}
-    return Recording(calls, variables, errors, trials)
+    files = {int(number): names for number, names in header["files"].items()}
+    return Recording(calls, variables, errors, trials, files)
 
 
 # Code that runs in the notebook's process
@@ -252,7 +262,7 @@ class _NotebookCallRecorder:
                 return function(*args, **kwargs)
             line = self._find_line()
             # Store the arguments before the call, since the call may change them.
-            arguments = [_to_value(argument) for argument in (*args, *kwargs.values())]
+            arguments = [_to_argument(argument) for argument in (*args, *kwargs.values())]
             self.depth += 1
             error = ""
             result = None
@@ -312,6 +322,29 @@ def _to_value(value: Any) -> tuple[Value, str]:
     return encodable, f"a {type_name}" if is_lost else ""
 
 
+def _to_argument(value: Any) -> tuple[Value, str]:
+    """Convert an argument to plain data as `_to_value` does, but keep NumPy's and pandas' scalars.
+
+    A date of NumPy's or pandas' becomes a call that makes it.
+    """
+    if isinstance(value, (np.datetime64, np.timedelta64)) and not np.isnat(value):
+        unit, count = np.datetime_data(value)
+        if count == 1 and unit != "generic":
+            is_date = isinstance(value, np.datetime64)
+            text: Value = str(value) if is_date else int(value.astype("int64"))
+            return DeferredCall(f"numpy:{type(value).__name__}", (text, unit)), ""
+    name = type(value).__name__
+    is_pandas_date = type(value).__module__.partition(".")[0] == "pandas" and name in (
+        "Timestamp",
+        "Timedelta",
+    )
+    if is_pandas_date:
+        return DeferredCall(f"pandas:{name}", (str(value),)), ""
+    if isinstance(value, np.generic) and value.dtype.name in DTYPES and value.dtype != bool:
+        return value, ""
+    return _to_value(value)
+
+
 def _mark_unrepeatable_call(call: RecordedCall, function: Callable) -> RecordedCall:
     """Call the function again, and return the call with a problem if it gives something else.
 
@@ -359,16 +392,24 @@ def _try_test(
         events, error = [], exception
     _, expected = pack_result(events)
     if error:
-        text = " ".join(f"it raises {type(error).__name__}: {error}".split())
-        return TestTrial({}, truncate(text, 120))
+        text = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
+        if isinstance(error, AssertionError):
+            text = "it passes in the notebook, and not when its part of the cell runs alone"
+        else:
+            text = f"run alone, its part of the cell raises {text}"
+        return TestTrial({}, truncate(text, 160))
     if expected is None:
         return TestTrial({}, "it gives more than can be compared")
     if pack_result([values, events])[1] is None:  # large values are a part of the answer
         return TestTrial({}, "it needs more data than an answer may hold: test with a part of them")
     message = compare_by_test_function(expected, copy_value(expected), 0.0, copy_inputs(inputs))
     if message:
-        return TestTrial({}, f"it fails. {message}")
-    if compare_by_test_function(expected, zero_recorded_values(expected), 0.0, copy_inputs(inputs)) is None:
+        return TestTrial(
+            {}, f"it needs more than the results of calls, which are all that leaves a submission. {message}"
+        )
+    zeros = zero_recorded_values(expected)
+    has_value = has_recorded_value(expected)
+    if has_value and compare_by_test_function(expected, zeros, 0.0, copy_inputs(inputs)) is None:
         return TestTrial({}, "zeros in place of all values pass it, too: assert more")
     alternatives = []
     for magnitude in (-1e6, 1e6):
@@ -400,7 +441,7 @@ def _replace_values(value: Value, magnitude: float) -> Value:
     if isinstance(value, dict):
         return {key: _replace_values(part, magnitude) for key, part in value.items()}
     if isinstance(value, str):
-        return value if value in CALL_EVENTS else f"{value}?"
+        return value if value in (*CALL_EVENTS, *SIDE_EFFECT_EVENTS) else f"{value}?"
     if isinstance(value, DataTable):
         return blank_like(value)
     if type(value) is bool:
@@ -438,6 +479,24 @@ class _NotebookRun:
         self.errors: dict[int, str] = {}
         self.trials: list[tuple[str, TestTrial]] = []
         self.arrays: list = []
+        self.files: dict[int, set[str]] = {}
+        self.folder = Path.cwd().resolve()
+        self.running_cell = 0
+        self.own_files: set[str] = set()  # that the notebook has written itself
+        sys.addaudithook(self._note_opened_file)
+
+    def _note_opened_file(self, event: str, arguments: tuple) -> None:
+        """Note a file in the notebook's folder that a cell opens, as an audit hook of Python's."""
+        if event != "open" or not self.running_cell or not isinstance(arguments[0], (str, os.PathLike)):
+            return
+        with suppress(Exception):  # never stop the notebook
+            path = Path(os.path.abspath(arguments[0]))
+            name = path.relative_to(self.folder).as_posix()
+            mode, flags = str(arguments[1] or ""), arguments[2] or 0
+            if set(mode) & set("wax+") or flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+                self.own_files.add(name)
+            elif name not in self.own_files and path.suffix not in (".py", ".pyc"):
+                self.files.setdefault(self.running_cell, set()).add(name)
 
     def run_cell(self, cell: dict) -> None:
         """Run a cell; record its variables, try its tests, and wrap its functions for recording."""
@@ -449,15 +508,23 @@ class _NotebookRun:
                 packed_value = pack_value(value, self.arrays)
                 self.variables.append((number, name, packed_value, problem))
                 before_cell[name] = (unpack_value(packed_value, self.arrays), problem)
+                argument, problem = _to_argument(self.namespace[name])
+                if isinstance(argument, (DeferredCall, np.generic)):
+                    before_cell[name] = (argument, problem)
         self.recorder.cell = number if cell["is_test"] else None
         start = process_time()
+        self.running_cell = number
+        source, file_name = cell["source"], f"<cell {number}>"
+        # `inspect.getsource` finds the source of a cell's functions here.
+        linecache.cache[file_name] = len(source), None, source.splitlines(True), file_name
         try:
-            exec(compile(cell["source"], f"<cell {number}>", "exec"), self.namespace)
+            exec(compile(source, file_name, "exec"), self.namespace)
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
             self.errors[number] = f"{type(error).__name__}: {error}"[:300]
         self.recorder.cell = None
+        self.running_cell = 0
         is_quick = process_time() - start < MAX_CPU_SECONDS / 20
         if number not in self.errors and is_quick:
             self._try_tests(cell["tests"], before_cell)
@@ -489,6 +556,7 @@ class _NotebookRun:
             "variables": self.variables,
             "errors": self.errors,
             "trials": trials,
+            "files": {number: sorted(names) for number, names in self.files.items()},
         }
         return encode(header, self.arrays)
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from autograder.judging.function_tests import COMPARED_VARIABLES
-from autograder.values.case_records import ComparisonRules, Value
+from autograder.values.arrays import TextOrDateArrayData
+from autograder.values.case_records import ComparisonRules, DeferredCall, Value
 from autograder.values.dataframes import Column, DataTable, Labels, table_from_pandas
 from autograder.values.table_cells import ListCell
-from autograder.values.value_types import find_arrays, values_agree
+from autograder.values.value_types import copy_value, find_arrays, values_agree
 
 MAX_NUMBERS = 2_000  # in the arguments of one case
 
@@ -34,6 +35,8 @@ class CaseSource:
         Number of the test cell that the case comes from.
     part : str
         Name of the part of the exercise whose points hang on the case, or "".
+    error_text : str
+        Text that the expected exception's message must contain.
     """
 
     label: str
@@ -44,6 +47,7 @@ class CaseSource:
     test: str = ""
     test_cell: int = 0
     part: str = ""
+    error_text: str = ""
 
     @property
     def arguments(self) -> str:
@@ -133,6 +137,13 @@ def format_value(value: Value) -> str:
         return _format_array(value)
     if isinstance(value, DataTable):
         return _format_table(value)
+    if isinstance(value, TextOrDateArrayData):
+        items = format_value(copy_value(value).astype("str").tolist())
+        return f'np.array({items}, dtype="{value.dtype}")'
+    if isinstance(value, DeferredCall):
+        module, _, name = str(value.function).partition(":")
+        prefix = {"numpy": "np", "pandas": "pd"}[module.partition(".")[0]]
+        return f"defer_call({', '.join([f'{prefix}.{name}', *map(format_value, value.args or ())])})"
     if isinstance(value, np.generic):
         return f"np.{value.dtype.name}({format_value(value.item())})"
     if isinstance(value, type):
@@ -177,8 +188,12 @@ def make_exercise_source(
     domain: str,
     builds_on: Sequence[str],
     checks: str,
+    equality: str = "",
 ) -> str:
-    """Return the source code of an exercise's file. Visible tests stand in the module `checks`."""
+    """Return the source code of an exercise's file. Visible tests stand in the module `checks`.
+
+    So does the function named `equality`, if there is one.
+    """
     options = [f"points={points:g}"]
     if parts:
         options.append(f"parts={parts!r}")
@@ -188,6 +203,8 @@ def make_exercise_source(
     has_tests = any(case.test or COMPARED_VARIABLES in (case.kwargs or {}) for case in cases)
     if has_tests:
         options += ["call=run_test_function", "compare=compare_by_test_function"]
+    if equality:
+        options.append(f"equality={equality}")
     blocks = []
     hidden_tests = [
         f"{case.test_name.upper()} = {_format_string(case.test)}"
@@ -204,18 +221,24 @@ def make_exercise_source(
     text = "\n\n\n".join(blocks)
 
     imports = []
-    libraries = {"np.": "import numpy as np", "pd.": "import pandas as pd"}
+    libraries = {
+        "datetime.": "import datetime\n",
+        "np.": "import numpy as np",
+        "pd.": "import pandas as pd",
+    }
     lines = [line for prefix, line in libraries.items() if re.search(rf"\b{re.escape(prefix)}", text)]
     if lines:
         imports.append("\n".join(lines) + "\n")
-    visible_tests = sorted({case.test_name for case in cases if case.test and not case.hidden})
-    if visible_tests:
-        imports.append(f"from {checks} import {', '.join(visible_tests)}\n")
+    from_checks = sorted({case.test_name for case in cases if case.test and not case.hidden})
+    if equality:
+        from_checks.append(equality)
+    if from_checks:
+        imports.append(f"from {checks} import {', '.join(from_checks)}\n")
     names = ["Exercise"]
     if has_tests:
         names += ["run_test_function", "compare_by_test_function"]
-    for name_of_helper in ("inputs", "inputs_for_test"):
-        if f" {name_of_helper}(" in text:
+    for name_of_helper in ("inputs", "inputs_for_test", "defer_call"):
+        if re.search(rf"\b{name_of_helper}\(", text):
             names.append(name_of_helper)
     imports.append(f"from autograder.authoring import {', '.join(names)}\n")
     if builds_on:
@@ -230,6 +253,8 @@ def _make_case_source(exercise: str, number: int, case: CaseSource) -> str:
         options += ", hidden=True"
     if case.raises:
         options += f", raises={case.raises}"
+    if case.error_text:
+        options += f", error_text={case.error_text!r}"
     if case.part:
         options += f", part={case.part!r}"
     call = f"inputs({case.arguments})"
