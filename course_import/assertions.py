@@ -244,7 +244,8 @@ class _AssertionReader:
         if isinstance(statement, ast.With):
             for item in statement.items:
                 changed_names += find_read_or_assigned_names(item)
-        if isinstance(statement, ast.Assign) and "sys.stdout" in map(ast.unparse, statement.targets):
+        targets = getattr(statement, "targets", [])
+        if "sys.stdout" in map(ast.unparse, targets):
             self.streams |= names - {"sys"}
         if isinstance(statement, ast.Expr) and get_called_name(statement.value) in (
             self.names_to_define or set()
@@ -453,10 +454,11 @@ def find_error_texts(expression: ast.AST) -> tuple[list[str], list[str], bool]:
     texts: list[str] = []
     asks_more = False
     for node in ast.walk(expression):
+        name = get_called_name(node)
         match node:
-            case ast.Call(args=arguments, keywords=keywords) if get_called_name(node) in _RAISE_CALLS:
+            case ast.Call(args=arguments, keywords=keywords) if name in _RAISE_CALLS:
                 values = [keyword.value for keyword in keywords if keyword.arg == "match"]
-                if get_called_name(node) in ("assertRaisesRegex", "assert_raises_regex"):
+                if name in ("assertRaisesRegex", "assert_raises_regex"):
                     values += arguments[1:2]
                 for value in values:
                     if isinstance(value, ast.Constant) and isinstance(value.value, str):
@@ -465,7 +467,7 @@ def find_error_texts(expression: ast.AST) -> tuple[list[str], list[str], bool]:
                         asks_more = True
             case ast.Assert(test=ast.Compare(left=ast.Constant(str(text)), ops=[ast.In()])):
                 texts.append(text)
-            case ast.Assert(test=test) if any(isinstance(part, ast.Name) for part in ast.walk(test)):
+            case ast.Assert(test=test) if find_read_or_assigned_names(test):
                 asks_more = True
     return patterns, texts, asks_more
 
@@ -493,7 +495,9 @@ def find_sides(test: ast.AST) -> list[ast.expr]:
             return find_sides(inner)
         case ast.Call(func=ast.Attribute(value=owner, attr="equals"), args=[other, *_]):
             return [owner, other]
-        case ast.Call(args=[first, second, *_]) if name in {*_CLOSE_CALLS, *_EQUAL_CALLS, *_DECIMALS}:
+        case ast.Call(args=[first, second, *_]) if name in _EQUAL_CALLS:
+            return [first, second]
+        case ast.Call(args=[first, second, *_]) if name in _CLOSE_CALLS or name in _DECIMALS:
             return [first, second]
         case _:
             return []

@@ -14,7 +14,8 @@ from course_import.assertions import Assertion, find_sides
 
 Matcher = Callable[[ast.AST], bool]
 
-_MESSAGE_KEYWORDS = {"msg", "err_msg", "message", "verbose"}  # arguments that only say what is wrong
+# Arguments that only say what is wrong.
+_MESSAGE_KEYWORDS = {"msg", "err_msg", "message", "verbose"}
 # Methods of unittest's test cases, which a comparison cannot call without such an object.
 _UNITTEST_EQUALITIES = frozenset(
     """
@@ -86,7 +87,7 @@ def compares_part(assertion: Assertion, name: str, is_variable: bool) -> bool:
 
 
 def _make_question(assertion: Assertion, test: ast.expr, is_subject: Matcher) -> str:
-    """Return the comparison for a truth, `assert is_prime(7)`, or for a property; "" if impossible."""
+    """Return the comparison for a truth, `assert is_prime(7)`, or a property; "" if impossible."""
     if len(_find_subjects(test, is_subject)) != 1:
         return ""
     found, expected = (
@@ -105,7 +106,8 @@ def _make_matcher(name: str, is_variable: bool) -> Matcher:
     def is_subject(node: ast.AST) -> bool:
         if is_variable:
             return isinstance(node, ast.Name) and node.id == name
-        return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+        function = node.func if isinstance(node, ast.Call) else None
+        return isinstance(function, ast.Name) and function.id == name
 
     return is_subject
 
@@ -125,7 +127,9 @@ def _choose_element(side: ast.expr, is_subject: Matcher) -> ast.expr | None:
             elements = [node.elt]
         elif isinstance(node, (ast.List, ast.Tuple)):
             elements = [element for element in node.elts if _find_subjects(element, is_subject)]
-        if not elements or not _find_subjects(node, is_subject) or _is_inside_subject(side, node, is_subject):
+        if not elements or not _find_subjects(node, is_subject):
+            continue
+        if _is_inside_subject(side, node, is_subject):
             continue
         forms = {ast.dump(_replace_subject(element, is_subject, "found")) for element in elements}
         if len(forms) == 1:
@@ -137,20 +141,19 @@ def _choose_element(side: ast.expr, is_subject: Matcher) -> ast.expr | None:
 
 def _is_inside_subject(tree: ast.AST, node: ast.AST, is_subject: Matcher) -> bool:
     """Return True if a node stands in the arguments of a call of the student's function."""
-    return any(
-        any(part is node for part in ast.walk(subject)) for subject in _find_subjects(tree, is_subject)
-    )
+    return any(node in list(ast.walk(subject)) for subject in _find_subjects(tree, is_subject))
 
 
 def _is_type(side: ast.expr) -> bool:
     """Return True for a name such as `float` or `np.float64`, which asks for a type."""
-    return isinstance(side, (ast.Name, ast.Attribute)) and ast.unparse(side).rpartition(".")[2] in _TYPES
+    is_name = isinstance(side, (ast.Name, ast.Attribute))
+    return is_name and ast.unparse(side).rpartition(".")[2] in _TYPES
 
 
 _TYPES = frozenset(
     """
-    int float complex bool str list tuple dict set ndarray DataFrame Series int64 int32 float64 float32
-    bool_ integer floating
+    int float complex bool str list tuple dict set ndarray DataFrame Series int64 int32 float64
+    float32 bool_ integer floating
     """.split(),
 )
 

@@ -144,7 +144,7 @@ class Dependencies:
                 self._add_file(report, _normalize(node.value))
 
     def add_read_files(self, report: CellImportReport, names: Iterable[str]) -> None:
-        """Add the files that a cell has read in the notebook's run, also those of computed names."""
+        """Add the files that a cell has read in the notebook's run, by whatever name."""
         for name in names:
             if name not in self.files and is_file_in_folder(name, self.folder):
                 self.has_computed_names = True
@@ -197,8 +197,8 @@ class Dependencies:
         if home.exists() and present != files:
             raise OtherModuleThere(
                 f"The notebook imports `{name}`, which lies beside it, and the course has another "
-                f"`{name}`. Two labs of one course cannot have two modules of one name: give the one "
-                f"beside the notebook another name, such as `{name}_2`, there and where it is "
+                f"`{name}`. Two labs of one course cannot have two modules of one name: give the "
+                f"one beside the notebook another name, such as `{name}_2`, there and where it is "
                 "imported. Nothing was written.",
             )
         self.modules[name] = files
@@ -243,7 +243,7 @@ class Dependencies:
     def replace_file_names(self, source: str) -> str:
         """In a cell's source, replace each copied file's name by a call that finds the file.
 
-        A name that is computed where a file is read, `open(folder + "/a.csv")`, goes through the call.
+        A name that is computed where a file is read, `open(folder + "/a.csv")`, goes through it.
         """
         lines = [line.encode() for line in source.split("\n")]
         tree = parse_code(source) or ast.Module([], [])
@@ -257,7 +257,8 @@ class Dependencies:
                 if not any(part in strings for part in ast.walk(name)):
                     calls.append((name, f"{function}({ast.get_source_segment(source, name)})"))
         # Begin with the last place in the source. So the positions of the earlier ones stay valid.
-        for place, call in sorted(calls, key=lambda pair: (pair[0].lineno, pair[0].col_offset), reverse=True):
+        calls.sort(key=lambda pair: (pair[0].lineno, pair[0].col_offset), reverse=True)
+        for place, call in calls:
             if place.lineno == place.end_lineno:
                 line = lines[place.lineno - 1]
                 lines[place.lineno - 1] = (
@@ -390,7 +391,8 @@ def _find_computed_names(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
 
 
 def _opens_to_write(call: ast.Call) -> bool:
-    values = [*call.args[1:2], *(keyword.value for keyword in call.keywords if keyword.arg == "mode")]
+    values = call.args[1:2]
+    values += [keyword.value for keyword in call.keywords if keyword.arg == "mode"]
     modes = [value.value for value in values if isinstance(value, ast.Constant)]
     return get_called_name(call) == "open" and any(set(str(mode)) & set("wax+") for mode in modes)
 

@@ -77,14 +77,15 @@ class NotebookDefinitions:
     def _find_earlier_statements(
         self, cell: SourceCell, body: Sequence[ast.stmt], hidden: bool
     ) -> list[ast.stmt]:
-        """Return the statements of earlier test cells that make the objects of students in a test."""
+        """Return the statements of earlier test cells that make the objects of a test."""
         needed_names = find_free_names(ast.Module([*body], []))
         statements: list[ast.stmt] = []
         for earlier in reversed(self._test_cells):
             if earlier.number >= cell.number or not earlier.tree:
                 continue
             for statement in reversed(earlier.tree.body):
-                if isinstance(statement, ast.Assert) or (statement.lineno in earlier.hidden and not hidden):
+                is_hidden = statement.lineno in earlier.hidden
+                if isinstance(statement, ast.Assert) or (is_hidden and not hidden):
                     continue
                 names = needed_names & self._names_of_tests
                 if find_changed_names(statement) & names or _may_change(statement, names):
@@ -166,7 +167,8 @@ class NotebookDefinitions:
         ExtractedTest or None
             None if no statement asserts anything of the exercise.
         """
-        body = _select_statements(cell, asserted_lines, hidden, self._student_functions)
+        callers = {subject} if subject else self._student_functions
+        body = _select_statements(cell, asserted_lines, hidden, callers)
         body = [*self._find_earlier_statements(cell, body, hidden), *body]
         expectation = _ExpectErrors()
         body = [expectation.visit(deepcopy(part)) for part in body]
@@ -189,9 +191,8 @@ class NotebookDefinitions:
             # While an answer is called, NumPy is told not to warn. This test asks for its warnings.
             body = _AllowWarnings().allow_in(body)
         beside = _AskBeside(subject or "answer")
-        statements = [
-            ast.unparse(beside.visit(_TypeCallTransformer().visit(deepcopy(part)))) for part in body
-        ]
+        body = [_TypeCallTransformer().visit(deepcopy(part)) for part in body]
+        statements = [ast.unparse(beside.visit(part)) for part in body]
         if beside.is_used:
             sources.append("from autograder.judging.function_tests import call_beside")
         if expectation.is_used:
@@ -246,7 +247,7 @@ class _AllowWarnings(ast.NodeTransformer):
 
 
 def _find_objects_of_tests(cells: Sequence[SourceCell], student_functions: Set[str]) -> set[str]:
-    """Return the variables that only tests set, and that come from a call of a student's function."""
+    """Return the variables that only tests set, by calls of students' functions."""
     names: set[str] = set()
     names_elsewhere: set[str] = set()
     for cell in cells:
@@ -336,17 +337,25 @@ def _select_statements(
     return [_make_assert(statement) for statement in cell.tree.body if statement in statements]
 
 
-def _has_asked_effect(statement: ast.stmt, needed_names: Set[str], student_functions: Set[str]) -> bool:
-    """Return True for a call that draws or prints, if a test asks for the figure or the text."""
+def _has_asked_effect(
+    statement: ast.stmt,
+    needed_names: Set[str],
+    student_functions: Set[str],
+) -> bool:
+    """Return True for a call that draws, prints or may change an argument, if a test asks for it."""
     if isinstance(statement, ast.With):
         contexts = {
             name for item in statement.items for name in find_read_or_assigned_names(item.context_expr)
         }
         return bool(contexts & needed_names)
-    if isinstance(statement, ast.Assign):
-        return any(ast.unparse(target) == "sys.stdout" for target in statement.targets)
-    is_call = isinstance(statement, ast.Expr) and get_called_name(statement.value) in student_functions
-    return is_call and bool(needed_names & {*PYPLOT_NAMES, "sys"})
+    if not isinstance(statement, (ast.Assign, ast.Expr)):
+        return False
+    targets = getattr(statement, "targets", [])
+    if any(ast.unparse(target) == "sys.stdout" for target in targets):
+        return True
+    calls = [node for node in ast.walk(statement) if get_called_name(node) in student_functions]
+    arguments = {name for call in calls for name in find_read_or_assigned_names(call)} - student_functions
+    return bool(calls) and bool(needed_names & {*arguments, *PYPLOT_NAMES, "sys"})
 
 
 def _get_lines(statement: ast.stmt) -> range:

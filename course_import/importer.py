@@ -11,7 +11,7 @@ import builtins
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -426,15 +426,16 @@ class _NotebookImporter:
             return []
 
     def _compares_part_only(self, assertion: Assertion) -> bool:
-        """Return True for an assertion about a part of a value that has no comparison of its own."""
+        """Return True for an assertion about a part of a value that has no comparison."""
         for name in {*assertion.references} & self.names_to_define:
             is_variable = name not in self.functions
-            if compares_part(assertion, name, is_variable) and not self._make_comparison(assertion, name):
+            is_part = compares_part(assertion, name, is_variable)
+            if is_part and not self._make_comparison(assertion, name):
                 return True
         return False
 
     def _make_comparison(self, assertion: Assertion, name: str) -> str:
-        """Return statements that compare a value, `found`, as an assertion does; "" if impossible."""
+        """Return statements that compare a value, `found`, as an assertion does; "" if none can."""
         is_variable = name not in self.functions
         source = make_comparison(assertion, name, is_variable)
         if not source:
@@ -447,6 +448,29 @@ class _NotebookImporter:
             values = f'found, expected = found["{name}"], expected["{name}"]'
             return "\n".join([*imports, values, source])
         return "\n".join([*imports, source])
+
+    def _needs_object(
+        self,
+        assertion: Assertion,
+        cell: SourceCell,
+        comparisons: Sequence[tuple[str, RecordedCall | None, str]],
+    ) -> bool:
+        """Return True if a comparison fails for the solution's value once that is plain data.
+
+        `count("a")["z"] == 0` holds for a Counter, and not for the dict that leaves a submission.
+        """
+        for name, call, problem in comparisons:
+            source = self._make_comparison(assertion, name)
+            if problem or assertion.kind == "error" or not source:
+                continue
+            if call is None:
+                expected: Value = {name: self.recording.variables[cell.number, name][0]}
+            else:
+                expected = call.result
+            plan = ExercisePlan("answer", cell, comparisons=[source])
+            if not _load_equality(plan)(copy_value(expected), copy_value(expected)):
+                return True
+        return False
 
     def _find_clocks(self) -> set[str]:
         """Return the names of the modules, functions and classes with which tests measure time."""
@@ -578,6 +602,8 @@ class _NotebookImporter:
         lost_values: dict[str, str] = {}
         for assertion in self.assertions[cell.number]:
             comparisons = list(self._find_comparisons(assertion, cell))
+            if self._needs_object(assertion, cell, comparisons):
+                comparisons = []
             for name, call, problem in comparisons:
                 if problem:
                     lost_values.setdefault(name, problem)
@@ -652,7 +678,8 @@ class _NotebookImporter:
         if assertion.kind == "error":
             for call in calls:
                 if format_exception_name(call.error) and not call.problem:
-                    yield call.function, replace(call, error_text=self._find_error_text(assertion, cell)), ""
+                    text = self._find_error_text(assertion, cell)
+                    yield call.function, replace(call, error_text=text), ""
             return
         if assertion.kind == "value":
             inner_functions = assertion.find_inner_functions({*self.functions})
@@ -681,7 +708,9 @@ class _NotebookImporter:
             is_lost |= text != pattern
             texts.append(text)
         if is_lost or len(texts) > 1:
-            part = f"only the part {texts[0]!r} of the text" if texts and texts[0] else "only its type"
+            part = "only its type"
+            if texts and texts[0]:
+                part = f"only the part {texts[0]!r} of the text"
             self.reports[cell.number].additions.append(
                 f"`{_shorten(assertion.source)}` is kept weaker: of the error, {part} is asked here"
             )
@@ -837,7 +866,8 @@ class _NotebookImporter:
             return f"the solution reads {_quote_names(names)}, which a test sets"
         if trial is None:
             return "its cell takes too long to be run again"
-        if test.hidden and self.recording.files.get(cell.number) and _OPENS_FILE.search(test.source):
+        opens_file = self.recording.files.get(cell.number) and _OPENS_FILE.search(test.source)
+        if test.hidden and opens_file:
             return "it reads a file, and what comes along is students', too"
         if test.hidden and self._reads_file(test):
             return "it reads a file, and what comes along is students', too"
@@ -1120,9 +1150,7 @@ class _NotebookImporter:
             values = {name: self.recording.variables[number, name][0] for name in names}
             expected_values.append(values)
             arguments.append([])
-        namespace: dict[str, Any] = {"equal_in_every_comparison": equal_in_every_comparison}
-        exec(_make_equality_source(plan), namespace)
-        equals = namespace[plan.equality_name]
+        equals = _load_equality(plan)
         thoughtless = [[*map(blank_like, expected_values)], [None] * len(expected_values)]
         for position in range(min(map(len, arguments), default=0)):
             thoughtless.append([values[position] for values in arguments])
@@ -1499,7 +1527,7 @@ def _make_equality_source(plan: ExercisePlan) -> str:
     """Return the source of the function that decides whether an answer's value is right."""
     lines = [
         f"def {plan.equality_name}(found, expected):",
-        f'    """Return if a value of `{plan.name}` is right: the comparisons are those of the tests."""',
+        f'    """Return True if a value of `{plan.name}` passes the comparisons of the tests."""',
     ]
     for number, comparison in enumerate(plan.comparisons, start=1):
         lines.append(f"    def comparison_{number}(found, expected):")
@@ -1508,6 +1536,13 @@ def _make_equality_source(plan: ExercisePlan) -> str:
     names = [f"comparison_{number}" for number in range(1, len(plan.comparisons) + 1)]
     lines.append(f"    return equal_in_every_comparison(found, expected, {', '.join(names)})")
     return "\n".join(lines) + "\n"
+
+
+def _load_equality(plan: ExercisePlan) -> Callable[[Value, Value], bool | None]:
+    """Return the function that decides whether an answer's value is right."""
+    namespace: dict[str, Any] = {"equal_in_every_comparison": equal_in_every_comparison}
+    exec(_make_equality_source(plan), namespace)
+    return namespace[plan.equality_name]
 
 
 def _is_loaded(node: ast.AST) -> TypeGuard[ast.Name]:

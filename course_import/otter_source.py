@@ -415,7 +415,10 @@ class _ReplaceEnv(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
         match node:
-            case ast.Call(func=ast.Attribute(ast.Name("env"), "get"), args=[ast.Constant(str(name)), *_]):
+            case ast.Call(
+                func=ast.Attribute(ast.Name("env"), "get"),
+                args=[ast.Constant(str(name)), *_],
+            ):
                 return ast.copy_location(ast.Name(name, ast.Load()), node)
         return node
 

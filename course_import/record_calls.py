@@ -370,11 +370,16 @@ def _try_test(
     variables: dict[str, tuple[Value, str]],
 ) -> TestTrial:
     """Try if a test function accepts the notebook's own solution and refuses wrong values."""
+    values: dict[str, Value] = {}
+    objects = []  # of given cells, such as a model: the test asks those of the submission's notebook
     for name in test["values"]:
-        problem = variables.get(name, (None, "not there"))[1]
-        if problem:
+        value, problem = variables.get(name, (None, "not there"))
+        if not problem:
+            values[name] = value
+        elif test["subject"] and name in variables:
+            objects.append(name)
+        else:
             return TestTrial({}, f"it uses `{name}`, which is {problem}")
-    values = {name: variables[name][0] for name in test["values"]}
     answers = {}
     for name in test["variables"]:
         value, problem = variables.get(name, (None, "not there"))
@@ -384,6 +389,8 @@ def _try_test(
     for name in names:
         function = namespace.get(name, repr)
         functions[name] = getattr(function, "__wrapped__", function)
+    for name in objects:
+        functions[name] = namespace[name]
     answer = functions.get(test["subject"], lambda: _copy_answers(answers))
     inputs = inputs_for_test(test["source"], **values)
     try:
@@ -405,7 +412,7 @@ def _try_test(
     message = compare_by_test_function(expected, copy_value(expected), 0.0, copy_inputs(inputs))
     if message:
         return TestTrial(
-            {}, f"it needs more than the results of calls, which are all that leaves a submission. {message}"
+            {}, f"it needs more than the results of calls, which alone leave a submission. {message}"
         )
     zeros = zero_recorded_values(expected)
     has_value = has_recorded_value(expected)
@@ -487,7 +494,9 @@ class _NotebookRun:
 
     def _note_opened_file(self, event: str, arguments: tuple) -> None:
         """Note a file in the notebook's folder that a cell opens, as an audit hook of Python's."""
-        if event != "open" or not self.running_cell or not isinstance(arguments[0], (str, os.PathLike)):
+        if event != "open" or not self.running_cell:
+            return
+        if not isinstance(arguments[0], (str, os.PathLike)):
             return
         with suppress(Exception):  # never stop the notebook
             path = Path(os.path.abspath(arguments[0]))

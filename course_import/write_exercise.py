@@ -143,7 +143,8 @@ def format_value(value: Value) -> str:
     if isinstance(value, DeferredCall):
         module, _, name = str(value.function).partition(":")
         prefix = {"numpy": "np", "pandas": "pd"}[module.partition(".")[0]]
-        return f"defer_call({', '.join([f'{prefix}.{name}', *map(format_value, value.args or ())])})"
+        parts = [f"{prefix}.{name}", *map(format_value, value.args or ())]
+        return f"defer_call({', '.join(parts)})"
     if isinstance(value, np.generic):
         return f"np.{value.dtype.name}({format_value(value.item())})"
     if isinstance(value, type):

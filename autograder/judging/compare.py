@@ -389,7 +389,11 @@ def _compare_with_course_function(
     return Difference("values", str(text)) if text else None
 
 
-def _compare_by_equality(expected: Value, outcome: CallOutcome, rules: ComparisonRules) -> Difference | None:
+def _compare_by_equality(
+    expected: Value,
+    outcome: CallOutcome,
+    rules: ComparisonRules,
+) -> Difference | None:
     """Let the function `rules.equality` decide if a result is right; describe what differs.
 
     If that function returns None, the usual comparison decides.

@@ -18,6 +18,7 @@ import operator
 import re
 import sys
 import zlib
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
 from functools import partial
@@ -40,7 +41,8 @@ from autograder.values.value_types import (
     values_agree,
 )
 
-# Keyword arguments of a test case with these names, and `TEST_ARGUMENT`, are read by this module. They are not passed to
+# Keyword arguments of a test case with these names, and `TEST_ARGUMENT`, are read by this module.
+# They are not passed to
 # the test function.
 COMPARED_VARIABLES = "only"
 VARIABLES_FROM_REFERENCE = "as_due"
@@ -422,8 +424,13 @@ def _change_argument(argument: Any, value: Any) -> None:
 
 
 def _has_custom_class(value: Any) -> bool:
-    """Return True for an object of a class that inherits from `list`, say, and may have methods."""
+    """Return True for an object of a class that inherits from `list`, say, and may have methods.
+
+    A Counter and a defaultdict are such objects: they have an answer for keys that they lack.
+    """
     is_container = isinstance(value, (list, tuple, dict, set, frozenset, str, int, float))
+    if type(value) in (Counter, defaultdict):
+        return True
     return is_container and type(value).__module__ not in ("builtins", "numpy", "collections")
 
 

@@ -189,8 +189,10 @@ def to_text_or_date_array(array: np.ndarray, budget: SizeBudget) -> TextOrDateAr
     if array.dtype.kind == "m" and _DATE_UNIT.fullmatch(array.dtype.name):
         numbers = array.astype(_DURATION_DTYPE).astype("int64").ravel()
         missing = np.isnat(array).ravel()
-        items = ["NaT" if is_missing else str(n) for n, is_missing in zip(numbers, missing, strict=True)]
-        return TextOrDateArrayData(array.dtype.name, array.shape, tuple(items))
+        durations = list(map(str, numbers))
+        for index in np.flatnonzero(missing):
+            durations[index] = "NaT"
+        return TextOrDateArrayData(array.dtype.name, array.shape, tuple(durations))
     if array.dtype.kind not in "OU":
         raise UnsupportedValue(description)
     items = array.ravel().tolist()
@@ -202,7 +204,7 @@ def to_text_or_date_array(array: np.ndarray, budget: SizeBudget) -> TextOrDateAr
 
 
 class TextOrDateArrayType(ValueType):
-    """Type of values: a NumPy array of texts, dates or durations, stored as a `TextOrDateArrayData`."""
+    """Type of values: a NumPy array of texts, dates or durations, as a `TextOrDateArrayData`."""
 
     names = ("texts",)
 

@@ -254,8 +254,8 @@ class ComparisonRules:
         answer's value, the tolerance and (if it takes a fourth argument) the inputs; it returns a
         sentence that describes the difference, or None if there is none.
     equality : str
-        "module:function" that decides whether an answer is right. It is called with the answer's value
-        and the expected one, and returns True or False. The usual comparison only describes what
+        "module:function" that decides whether an answer is right. It is called with the answer's
+        value and the expected one, and returns True or False. The usual comparison only describes what
         differs. If it returns None, the usual comparison decides.
     properties : tuple of str
         "module:function"s that are called with the answer's value and the inputs if no

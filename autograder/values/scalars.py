@@ -51,12 +51,12 @@ class ScalarType(ValueType):
         return value is None or isinstance(value, (bool, int, float, complex, str, np.generic))
 
     def accepts(self, result: Any) -> bool:
-        if isinstance(result, np.generic):
+        if isinstance(result, np.generic) and not isinstance(result, np.str_):
             return name_dtype(result.dtype) in DTYPES or isinstance(result, np.complexfloating)
         return self.matches(result)
 
     def convert(self, result: Any, budget: SizeBudget, depth: int) -> Value:
-        if isinstance(result, np.generic):
+        if isinstance(result, np.generic) and not isinstance(result, np.str_):
             return result.item()
         if isinstance(result, str):
             budget.spend("str of too many characters", characters=len(result))

@@ -122,6 +122,29 @@ def test_a_length_of_time_is_kept_to_the_microsecond(length):
     assert message_for(length, lambda x: length) is None
 
 
+GAPS = np.array([1, -40, "NaT"], dtype="timedelta64[D]")
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda x: x, None),
+        (lambda x: x.astype("timedelta64[h]"), None),
+        (lambda x: x + 1, "durations differ"),
+        (lambda x: x.astype(int), "expected a NumPy array of durations"),
+    ],
+)
+def test_an_array_of_durations_is_compared_in_any_unit(answer, message):
+    text = message_for(GAPS, answer)
+    assert (text is None) if message is None else message in text, text
+
+
+@pytest.mark.parametrize("items", [["1.5"], ["1 day"], ["1" * 20], [1]])
+def test_no_forged_duration_is_decoded(items):
+    with pytest.raises(EncodingError):
+        unpack_value({"texts": ["timedelta64[D]", [1], items]}, SingleUseArrays([]))
+
+
 class Day(dt.datetime):
     """A hostile subclass of datetime that equals everything."""
 
@@ -136,7 +159,7 @@ class Day(dt.datetime):
 
 @pytest.mark.parametrize("result", [
     np.array(["a", 1], dtype=object), np.array([], dtype=object), np.array([b"a"]), np.array(["x" * 10_001] * 2),
-    np.zeros(20_001, "U1"), np.array([1], "timedelta64[D]"),
+    np.zeros(20_001, "U1"), np.array([1], "timedelta64"),
     np.datetime64("NaT"), np.datetime64(-10**6, "Y"),
 ])  # fmt: skip
 def test_unsupported_arrays_and_dates_are_no_values(result):
