@@ -84,7 +84,7 @@ class NotebookDefinitions:
             if earlier.number >= cell.number or not earlier.tree:
                 continue
             for statement in reversed(earlier.tree.body):
-                is_hidden = statement.lineno in earlier.hidden
+                is_hidden = statement.lineno in earlier.hidden_lines
                 if isinstance(statement, ast.Assert) or (is_hidden and not hidden):
                     continue
                 names = needed_names & self._names_of_tests
