@@ -147,6 +147,10 @@ def no_gradient(rng):
     old_and_new_exchanged_in_the_square: In the average of the squares β₂ multiplies the new square and 1
         - β₂ the old average. It should be the reverse. The average of the gradients is right.
         Hint: With β₂ = 0.999, does the average forget nearly everything in one step, or keep most of it?
+    weight_decay: Your step also subtracts a small multiple of the parameter (weight decay, as in AdamW);
+        plain Adam is asked for.
+        Hint: In Adam's formulas, does the size of the step depend on the parameter?
+    no_correction + weight_decay
     no_correction + uphill
     no_correction + no_square_root
     no_correction + epsilon_under_the_root
@@ -226,6 +230,8 @@ def adam_step_with_slips(
     change = rate * numerator / denominator
     if slip.plain_descent or slip.averages_not_used:
         change = rate * gradient
+    if slip.weight_decay:
+        change = change + rate * 0.01 * parameter
     new = parameter - slip.choose(change, uphill=-change)
 
     if slip.modifies_argument:

@@ -102,15 +102,16 @@ def sure_and_wrong(rng):
         Hint: Which function of the target's probability grows without bound as it nears 0?
     maximum_not_added_back: You subtracted the maximum inside the logarithm of the sum and never added it
         back.
-        Hint: If the maximum leaves the sum, where must it come back, or be subtracted as well?
+        Hint: You subtracted the maximum from the logits in the sum. What must you do with the target's
+        logit?
     no_maximum_subtracted: You took exponentials of the logits as they are: those near 1000 overflow,
         those near -1000 vanish.
         Hint: What may be subtracted from each row of logits without changing its softmax?
     maximum_of_the_whole_array: You subtracted the maximum of the whole array: a row far below it has
         only zeros left.
         Hint: Each row has its own softmax. Which maximum should you subtract from it?
-    maximum_of_the_whole_array_in_the_sum: You subtracted the maximum of the whole array: of a row far
-        below it every exponential becomes 0, and the logarithm of their sum minus infinity.
+    maximum_of_the_whole_array_in_the_sum: You subtracted the maximum of the whole array. In a row far
+        below it, all exponentials become 0, and the logarithm of 0 is minus infinity.
         Hint: Each row has its own softmax. Which maximum should you subtract from it?
     logarithm_of_a_rounded_zero: A probability that is too small for the computer became 0, and its
         logarithm minus infinity.
@@ -132,6 +133,7 @@ def sure_and_wrong(rng):
     not_averaged + softmax_twice
     one_loss_a_row + no_maximum_subtracted
     one_loss_a_row + in_bits
+    averaged_over_the_classes_too + in_bits
     each_class_by_itself: You treated each class separately (a sigmoid for each); here exactly one of
         several classes is right.
         Hint: Which function makes the probabilities of a row add up to 1?
@@ -204,27 +206,27 @@ def cross_entropy_with_slips(slip, logits, targets):
     )
 
 
-def _hidden(name, change):
-    """A small number inside the logarithm hides the infinity, at the price of a loss that stops growing."""
+def _hidden(name, smallest, change):
+    """Make a mistake with a small number in the logarithm: it hides the infinity, and no loss is larger."""
 
     def wrong(logits, targets):
         return float(-np.log(change(shares(logits)[np.arange(len(targets)), targets])).mean())
 
     wrong.__name__ = name
     cross_entropy.misconception(
-        means="A small number inside the logarithm hides an infinity, and the loss of a sure and wrong "
-        "guess stops growing there.",
+        means=f"Your logarithm gets no number below {smallest}, so no loss can be larger than "
+        f"{-np.log(smallest):.1f}, however wrong the guess is.",
         nudge="The logarithm of a quotient is a difference of two numbers that are both easy to compute. Which?",
     )(wrong)
 
 
-_hidden("adds_1e_12", lambda p: p + 1e-12)
-_hidden("adds_1e_10", lambda p: p + 1e-10)
-_hidden("adds_1e_9", lambda p: p + 1e-9)
-_hidden("adds_1e_8", lambda p: p + 1e-8)
-_hidden("adds_1e_5", lambda p: p + 1e-5)
-_hidden("cut_off_at_1e_15", lambda p: np.clip(p, 1e-15, 1 - 1e-15))
-_hidden("cut_off_at_1e_7", lambda p: np.clip(p, 1e-7, 1 - 1e-7))
+_hidden("adds_1e_12", 1e-12, lambda p: p + 1e-12)
+_hidden("adds_1e_10", 1e-10, lambda p: p + 1e-10)
+_hidden("adds_1e_9", 1e-9, lambda p: p + 1e-9)
+_hidden("adds_1e_8", 1e-8, lambda p: p + 1e-8)
+_hidden("adds_1e_5", 1e-5, lambda p: p + 1e-5)
+_hidden("cut_off_at_1e_15", 1e-15, lambda p: np.clip(p, 1e-15, 1 - 1e-15))
+_hidden("cut_off_at_1e_7", 1e-7, lambda p: np.clip(p, 1e-7, 1 - 1e-7))
 
 
 # Other right answers, which must pass.

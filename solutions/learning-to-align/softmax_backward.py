@@ -49,8 +49,8 @@ def nearly_hard(rng):
 
 
 @softmax_backward.slips("""
-    own_score_only: You took each weight's derivative with respect to its own score only; raising one
-        score also lowers all the other weights of its row.
+    own_score_only: You used only the effect of a score on its own weight. It also changes the other
+        weights of its row.
         Hint: The weights of a row add up to 1. When one grows, what do the others do?
     as_if_exp_alone: You multiplied the weights by the gradient and subtracted nothing, as if softmax
         were exp alone.
@@ -104,6 +104,7 @@ def nearly_hard(rng):
     plain_sum + along_the_first_axis
     always_axis_1 + sign_reversed
     average_added + along_the_first_axis
+    bracket_forgotten + along_the_first_axis
     weights_once_too_often: What is subtracted is multiplied by the weights twice.
         Hint: In w (g − Σ w g), how often is the sum multiplied by w?
 """)
