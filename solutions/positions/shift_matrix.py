@@ -96,6 +96,7 @@ def a_long_way(rng):
     turns_the_other_way + not_doubled
     turns_the_other_way + doubled_twice
     turns_the_other_way + multiplied_by_the_power
+    halves + not_doubled
     no_minus + one_angle_for_all
     no_minus + not_doubled
     no_minus + multiplied_by_the_power
