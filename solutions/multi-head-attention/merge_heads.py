@@ -55,6 +55,12 @@ def single_numbers(rng):
         Hint: They should be concatenated: how many numbers does each word then have?
     averaged: The heads were averaged, so they cannot be separated any more.
         Hint: They should be concatenated: how many numbers does each word then have?
+    averaged_and_repeated: The heads were averaged, so they cannot be separated any more; repeating the
+        average only fills the columns.
+        Hint: They should be concatenated. Which numbers of `x` should stand in the row of a word?
+    average_side_by_side: The heads were averaged, so they cannot be separated any more; a copy of the
+        average for each head only fills the columns.
+        Hint: They should be concatenated. Which numbers of `x` should stand in the row of a word?
     largest_of_the_heads: You took the largest number over the heads, so they cannot be separated any more.
         Hint: They should be concatenated: how many numbers does each word then have?
     first_head_again_and_again: The first head is repeated, once for each head.
@@ -67,8 +73,8 @@ def single_numbers(rng):
         Hint: The result has an axis for the words. Which sizes do you give to `reshape`?
     first_head_only: Only the first head comes back.
         Hint: Each word should get the numbers of all heads, one head after the other.
-    sentences_side_by_side: `np.concatenate(x)` joins along the first axis of `x`, the sentences: they
-        ended up side by side.
+    sentences_side_by_side: You put the sentences side by side, and not the heads: a loop over `x`, or
+        `np.concatenate(x)`, takes the parts along the first axis of `x`, the sentences.
         Hint: Which parts do you want to concatenate, and which axis of `x` do they come from?
     batch_and_heads_run_together: `np.concatenate(x)` without an axis runs sentences and heads together:
         (batch · heads, L, d_head).
@@ -100,6 +106,10 @@ def merge_heads_with_slips(slip, x):
         return x.sum(axis=1)
     if slip.averaged:
         return x.mean(axis=1)
+    if slip.averaged_and_repeated:
+        return np.repeat(x.mean(axis=1), heads, axis=-1)
+    if slip.average_side_by_side:
+        return np.tile(x.mean(axis=1), heads)
     if slip.largest_of_the_heads:
         return x.max(axis=1)
     if slip.first_head_only:

@@ -100,6 +100,8 @@ def grouped_sizes(rng):
     size_of_a_head_forgotten: You took the number of heads of keys for the number of their columns; the
         size of a head is left out.
         Hint: With d_model = 512 and 8 heads, how many numbers has a key of one head? And of all 8?
+    one_bias_for_each_head: A bias is counted with one number for each head; it has one for each column.
+        Hint: A bias is added to the result of a matrix. How many numbers has that result for one word?
     biases_forgotten: The biases are not counted.
         Hint: What does `bias` change? Each matrix gets a bias with one number for each column.
     biases_always: The biases are counted even when there are none.
@@ -132,6 +134,8 @@ def grouped_sizes(rng):
     groups_ignored + one_number_a_bias
     groups_ignored + no_bias_after_merging
     only_keys_shared + biases_all_alike
+    whole_tables_for_every_head + biases_all_alike
+    one_bias_for_each_head + output_shared_too
     weights_times_the_heads: The weights are counted once for each head (the biases are right); all heads
         together use each matrix once.
         Hint: A head uses d_model / heads of the columns of a matrix. How many columns have all heads
@@ -189,6 +193,7 @@ def parameter_count_with_slips(slip, d_model, heads, kv_heads=None, bias=False):
             one_number_a_bias=4,
             no_bias_after_merging=sum(columns[:3]),
             biases_of_one_head=4 * d_head,
+            one_bias_for_each_head=2 * heads + 2 * kv_heads,
             one_bias_for_all_tables=d_model,
         )
     return count
