@@ -72,6 +72,8 @@ def rows_of(w_o, heads):
         Hint: Where do the rows of head 1 begin?
     every_so_many_rows: You took every `heads`-th row of w_o; the rows of one head are neighbours.
         Hint: In which order does merge_heads put the numbers of the heads side by side?
+    blocks_overlap: The blocks of rows begin at i, not at i · d_head, so they overlap.
+        Hint: In which row does the block of head 1 begin?
     rows_in_reverse: The heads use each other's rows of w_o, in reverse order.
         Hint: Whose rows are the first rows of w_o?
     weights_transposed: You multiplied by the attention weights the wrong way round: their columns
@@ -119,6 +121,7 @@ def head_contributions_with_slips(slip, weights, values, w_o):
         rows,
         first_rows_for_all=rows[:1],
         every_so_many_rows=w_o.reshape(size, heads, -1).swapaxes(0, 1),
+        blocks_overlap=np.stack([w_o[i : i + size] for i in range(heads)]),
         rows_in_reverse=rows[::-1],
     )
     found = results @ rows
