@@ -94,6 +94,9 @@ def one_array(rng):
         Hint: How long is an arrow that goes 3 to the right and 4 up?
     largest_number: You took the largest number for the norm.
         Hint: How long is an arrow that goes 3 to the right and 4 up?
+    largest_singular_value: `np.linalg.norm(matrix, 2)` is the largest singular value, not the root of the
+        sum of the squares.
+        Hint: What does the documentation say of `ord=2` for a matrix?
     mean_of_squares: You took the root of the *mean* of all squares; a norm has their sum.
         Hint: How long is an arrow that goes 3 to the right and 4 up?
     summed_before_squaring: You added up the numbers and squared the sum; each is squared first.
@@ -110,6 +113,9 @@ def one_array(rng):
         Hint: Which way does your comparison point?
     factor_squared: The factor is squared: you multiplied by largest² / norm².
         Hint: By what must a norm be multiplied so that it becomes `largest`?
+    a_factor_for_each_array: If the norm of all gradients together is too large, each array gets a factor
+        from its own norm; all arrays get the same factor.
+        Hint: For gradients 3 and 4, at most 1: what is left of the direction if both become 1?
     only_the_first_shortened: Only the first array is multiplied; all arrays get the same factor.
         Hint: For which of the arrays does your function use the factor?
     to_length_1: Gradients with too large a norm get norm 1, whatever `largest` is.
@@ -165,6 +171,8 @@ def clip_gradients_with_slips(slip, gradients, largest):
         summed_before_squaring=abs(sum(float(g.sum()) for g in gradients)),
         a_little_added_to_the_length=norm + 1e-6,
     )
+    if slip.largest_singular_value:
+        norm = sum(np.linalg.norm(g, 2) ** 2 for g in gradients) ** 0.5
     too_long = norm > largest
     if slip.the_short_ones:
         too_long = 0 < norm <= largest
@@ -198,6 +206,8 @@ def clip_gradients_with_slips(slip, gradients, largest):
         result[1:] = [g.copy() for g in gradients[1:]]
     if slip.the_long_arrays_only:
         result = [g * (factor if own > largest else 1.0) for g, own in zip(gradients, lengths)]
+    if slip.a_factor_for_each_array and too_long:
+        result = [g * (largest / own) for g, own in zip(gradients, lengths)]
     if slip.modifies_argument:
         for g in gradients:
             g *= factor

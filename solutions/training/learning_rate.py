@@ -97,13 +97,13 @@ def near_the_end(rng):
         Hint: Where does the cosine begin: at step 0, or at step `warmup`?
     counted_from_the_first_step: The cosine is counted from the first step; it begins where the warm-up
         ends, so that the rate jumps there.
-        Hint: Of how many steps, after the warm-up, is which one it?
+        Hint: How many steps come after the warm-up, and which of them is this one?
     divided_by_all_steps: After the warm-up there are `steps` − `warmup` steps left; you divided by
         `steps`, and never arrive.
-        Hint: Of how many steps, after the warm-up, is which one it?
+        Hint: How many steps come after the warm-up, and which of them is this one?
     warmup_not_subtracted_above: You divided by `steps` − `warmup`, but did not subtract `warmup` from
         the step: it falls past the end.
-        Hint: Of how many steps, after the warm-up, is which one it?
+        Hint: How many steps come after the warm-up, and which of them is this one?
     rises_again: Your rate rises after the warm-up, and it should fall: a sign is wrong, or two numbers
         are exchanged.
         Hint: What is cos 0, and what is cos π? At which step do you need each of them?
