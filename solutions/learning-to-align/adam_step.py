@@ -147,8 +147,8 @@ def no_gradient(rng):
     old_and_new_exchanged_in_the_square: In the average of the squares β₂ multiplies the new square and 1
         - β₂ the old average. It should be the reverse. The average of the gradients is right.
         Hint: With β₂ = 0.999, does the average forget nearly everything in one step, or keep most of it?
-    weight_decay: Your step also subtracts a small multiple of the parameter (weight decay, as in AdamW);
-        plain Adam is asked for.
+    weight_decay: Your step also subtracts a small multiple of the parameter (weight decay, as in
+        AdamW); plain Adam is asked for.
         Hint: In Adam's formulas, does the size of the step depend on the parameter?
     no_correction + weight_decay
     no_correction + uphill

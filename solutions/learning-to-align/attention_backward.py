@@ -83,8 +83,8 @@ def square(rng):
         Hint: What is between the scores and the weights, and which function of yours is its backward pass?
     own_score_only: In the backward pass through softmax you used only each weight's own score, w(1 - w).
         Hint: You have already written the backward pass through softmax. Do you use it here?
-    nothing_subtracted: In the backward pass through softmax, weights times gradient is not enough: the
-        weighted average of the gradient is subtracted from the gradient first.
+    nothing_subtracted: In the backward pass through softmax, weights times gradient is not enough:
+        the weighted average of the gradient is subtracted from the gradient first.
         Hint: You have already written the backward pass through softmax. Do you use it here?
     softmax_over_the_queries: Your softmax runs over the queries (axis 0). The weights of each query must
         sum to 1 over the *keys*.

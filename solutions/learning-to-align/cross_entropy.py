@@ -102,16 +102,16 @@ def sure_and_wrong(rng):
         Hint: Which function of the target's probability grows without bound as it nears 0?
     maximum_not_added_back: You subtracted the maximum inside the logarithm of the sum and never added it
         back.
-        Hint: You subtracted the maximum from the logits in the sum. What must you do with the target's
-        logit?
+        Hint: You subtracted the maximum from the logits in the sum. What must you do with the
+        target's logit?
     no_maximum_subtracted: You took exponentials of the logits as they are: those near 1000 overflow,
         those near -1000 vanish.
         Hint: What may be subtracted from each row of logits without changing its softmax?
     maximum_of_the_whole_array: You subtracted the maximum of the whole array: a row far below it has
         only zeros left.
         Hint: Each row has its own softmax. Which maximum should you subtract from it?
-    maximum_of_the_whole_array_in_the_sum: You subtracted the maximum of the whole array. In a row far
-        below it, all exponentials become 0, and the logarithm of 0 is minus infinity.
+    maximum_of_the_whole_array_in_the_sum: You subtracted the maximum of the whole array. In a row
+        far below it, all exponentials become 0, and the logarithm of 0 is minus infinity.
         Hint: Each row has its own softmax. Which maximum should you subtract from it?
     logarithm_of_a_rounded_zero: A probability that is too small for the computer became 0, and its
         logarithm minus infinity.
@@ -207,7 +207,7 @@ def cross_entropy_with_slips(slip, logits, targets):
 
 
 def _hidden(name, smallest, change):
-    """Make a mistake with a small number in the logarithm: it hides the infinity, and no loss is larger."""
+    """Make a mistake with a small number in the logarithm, which hides an infinity."""
 
     def wrong(logits, targets):
         return float(-np.log(change(shares(logits)[np.arange(len(targets)), targets])).mean())

@@ -105,8 +105,8 @@ def one_mask_a_sentence(rng):
     divided_by_kv_heads: You divided the head's number by `kv_heads`; it is the size of a group that counts.
         Hint: With 6 heads of queries and 2 of keys, heads 0, 1, 2 belong together. By what do you divide
         0 to 5 to see that?
-    repeated_kv_heads_times: You repeated each head `kv_heads` times. `kv_heads` is the number of key
-        heads; the number of query heads that share one key head is expected.
+    repeated_kv_heads_times: You repeated each head `kv_heads` times. `kv_heads` is the number of
+        key heads; the number of query heads that share one key head is expected.
         Hint: 8 heads of queries read 2 heads of keys. How often must each of the 2 appear, to make 8?
     repeated_heads_times: You repeated each head `heads` times; each serves only the queries of its own group.
         Hint: 8 heads of queries read 2 heads of keys. How often must each of the 2 appear, to make 8?

@@ -55,11 +55,11 @@ def single_numbers(rng):
         Hint: They should be concatenated: how many numbers does each word then have?
     averaged: The heads were averaged, so they cannot be separated any more.
         Hint: They should be concatenated: how many numbers does each word then have?
-    averaged_and_repeated: The heads were averaged, so they cannot be separated any more; repeating the
-        average only fills the columns.
+    averaged_and_repeated: The heads were averaged, so they cannot be separated any more; repeating
+        the average only fills the columns.
         Hint: They should be concatenated. Which numbers of `x` should stand in the row of a word?
-    average_side_by_side: The heads were averaged, so they cannot be separated any more; a copy of the
-        average for each head only fills the columns.
+    average_side_by_side: The heads were averaged, so they cannot be separated any more; a copy of
+        the average for each head only fills the columns.
         Hint: They should be concatenated. Which numbers of `x` should stand in the row of a word?
     largest_of_the_heads: You took the largest number over the heads, so they cannot be separated any more.
         Hint: They should be concatenated: how many numbers does each word then have?
@@ -73,8 +73,8 @@ def single_numbers(rng):
         Hint: The result has an axis for the words. Which sizes do you give to `reshape`?
     first_head_only: Only the first head comes back.
         Hint: Each word should get the numbers of all heads, one head after the other.
-    sentences_side_by_side: You put the sentences side by side, and not the heads: a loop over `x`, or
-        `np.concatenate(x)`, takes the parts along the first axis of `x`, the sentences.
+    sentences_side_by_side: You put the sentences side by side, and not the heads: a loop over `x`,
+        or `np.concatenate(x)`, takes the parts along the first axis of `x`, the sentences.
         Hint: Which parts do you want to concatenate, and which axis of `x` do they come from?
     batch_and_heads_run_together: `np.concatenate(x)` without an axis runs sentences and heads together:
         (batch · heads, L, d_head).

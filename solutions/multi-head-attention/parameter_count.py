@@ -100,8 +100,10 @@ def grouped_sizes(rng):
     size_of_a_head_forgotten: You took the number of heads of keys for the number of their columns; the
         size of a head is left out.
         Hint: With d_model = 512 and 8 heads, how many numbers has a key of one head? And of all 8?
-    one_bias_for_each_head: A bias is counted with one number for each head; it has one for each column.
-        Hint: A bias is added to the result of a matrix. How many numbers has that result for one word?
+    one_bias_for_each_head: A bias is counted with one number for each head; it has one for each
+        column.
+        Hint: A bias is added to the result of a matrix. How many numbers has that result for one
+        word?
     biases_forgotten: The biases are not counted.
         Hint: What does `bias` change? Each matrix gets a bias with one number for each column.
     biases_always: The biases are counted even when there are none.

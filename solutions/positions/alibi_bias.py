@@ -63,8 +63,8 @@ def square(rng):
         Hint: Where does `heads` come into your exponent? The last slope is always 1/256.
     exponent_cut_off: `//` cut the exponent down to a whole number, so some heads share a slope.
         Hint: Print the slopes for 16 heads. Which division keeps the fraction?
-    two_powers_of_two_mixed: Your slopes follow the rule of some published code, which mixes two powers of
-        two; the formula here is one sequence.
+    two_powers_of_two_mixed: Your slopes follow the rule of some published code, which mixes two
+        powers of two; the formula here is one sequence.
         Hint: With 3 heads the exponents are −8/3, −16/3 and −8. What are yours?
     one_slope_for_all: All the heads have the same slope.
         Hint: Where does the number of the head, h, come into your exponent?

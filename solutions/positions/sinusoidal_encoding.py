@@ -124,8 +124,8 @@ def long(rng):
         Hint: np.sin takes radians. What is the sine of 1, position 1 of pair 0, in your table?
     turned_into_degrees: The angles were converted from radians into degrees; np.sin takes radians.
         Hint: What is the sine of 1, position 1 of pair 0, in your table?
-    negative_exponent_cut_down: `//` rounds down: `-2 // 4` is -1 and not -0.5. So every pair but the
-        first gets the exponent -1, and all of them share one frequency.
+    negative_exponent_cut_down: `//` rounds down: `-2 // 4` is -1 and not -0.5. So every pair but
+        the first gets the exponent -1, and all of them share one frequency.
         Hint: What is -1 // 2 in Python? Which division keeps the fraction?
     whole_turns: Your angles are multiplied by 2π; the position times the frequency is the angle already.
         Hint: What is the angle of position 1 in the first pair: 1, or a whole turn?

@@ -156,8 +156,8 @@ def none_before(rng):
     temperature_after_the_softmax: You divided the probabilities by the temperature, after the softmax.
         Hint: To what do probabilities add up if each is divided by 2? The temperature belongs before the
         softmax.
-    divided_by_zero: At temperature 0 your function gives token 0, whatever the logits are. Either it
-        returns 0 itself, or the logits are divided by 0, and all probabilities are nan.
+    divided_by_zero: At temperature 0 your function gives token 0, whatever the logits are. Either
+        it returns 0 itself, or the logits are divided by 0, and all probabilities are nan.
         Hint: At temperature 0, before anything is divided: which token has the largest logit?
     smallest_when_cold: At temperature 0 you took the smallest logit, or the last in an order.
         Hint: At temperature 0 the most likely token is chosen.
@@ -186,8 +186,8 @@ def none_before(rng):
         below it?
     one_too_late: You took the token after the one whose interval holds `uniform`.
         Hint: Of three tokens with probabilities 0.1, 0.6 and 0.3, which is chosen by 0.35?
-    compared_before_the_addition: You compare the sum before the token's own probability is added, so
-        each choice is one token too late.
+    compared_before_the_addition: You compare the sum before the token's own probability is added,
+        so each choice is one token too late.
         Hint: Which probabilities are in the sum when token 0 is judged?
     sorted_first: You put the tokens in order of their probability first, and counted intervals in that
         order; here they stand in the order of the vocabulary.

@@ -94,8 +94,8 @@ def one_array(rng):
         Hint: How long is an arrow that goes 3 to the right and 4 up?
     largest_number: You took the largest number for the norm.
         Hint: How long is an arrow that goes 3 to the right and 4 up?
-    largest_singular_value: `np.linalg.norm(matrix, 2)` is the largest singular value, not the root of the
-        sum of the squares.
+    largest_singular_value: `np.linalg.norm(matrix, 2)` is the largest singular value, not the root
+        of the sum of the squares.
         Hint: What does the documentation say of `ord=2` for a matrix?
     mean_of_squares: You took the root of the *mean* of all squares; a norm has their sum.
         Hint: How long is an arrow that goes 3 to the right and 4 up?
@@ -113,8 +113,8 @@ def one_array(rng):
         Hint: Which way does your comparison point?
     factor_squared: The factor is squared: you multiplied by largest² / norm².
         Hint: By what must a norm be multiplied so that it becomes `largest`?
-    a_factor_for_each_array: If the norm of all gradients together is too large, each array gets a factor
-        from its own norm; all arrays get the same factor.
+    a_factor_for_each_array: If the norm of all gradients together is too large, each array gets a
+        factor from its own norm; all arrays get the same factor.
         Hint: For gradients 3 and 4, at most 1: what is left of the direction if both become 1?
     only_the_first_shortened: Only the first array is multiplied; all arrays get the same factor.
         Hint: For which of the arrays does your function use the factor?
