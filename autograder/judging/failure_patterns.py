@@ -21,6 +21,8 @@ from autograder.values.value_types import apply_view, find_arrays, short_repr
 from autograder.values.wording import describe_axis, format_ordinal
 
 LARGE_NUMBER = 300
+MIN_SHOWN_NUMBERS = 3  # in a result, to judge its correlation with the expected one
+WEAK_CORRELATION = 0.5  # in the shown result, to suspect an early step
 SCALAR_TYPES = (bool, int, float, str, DeferredCall)
 
 # The functions below find features, such as `axis=0`, in which failing test cases differ from right
@@ -258,27 +260,45 @@ def _join_sentences(*sentences: str) -> str:
 def _describe_correlation(pairs: Sequence[ArrayPair]) -> str:
     """Say that returned and expected numbers are strongly, or hardly, correlated; "" otherwise.
 
-    If every result is a single number, the numbers are correlated across the cases.
+    The sentence stands above the numbers of the first pair, so it must be true of them, too. If
+    every result is a single number, the numbers are correlated across the cases. This says nothing
+    of the formula: a larger model, for example, has a larger count in any formula.
     """
     samples = [np.array([np.ravel(expected), np.ravel(values)]) for expected, values, _ in pairs]
     if samples and all(sample.shape[1] == 1 for sample in samples):
-        samples = [np.concatenate(samples, axis=1)]
+        correlation = _compute_correlation(np.concatenate(samples, axis=1))
+        if correlation is None or correlation <= 0.9:
+            return ""
+        formatted = _format_correlation(correlation)
+        return f"From case to case, your number rises and falls with the expected one ({formatted})."
     correlations = []
-    with np.errstate(all="ignore"):
-        for sample in samples:
-            if sample.shape[1] >= 4 and np.ptp(sample, axis=1).min() > 1e-9:
-                correlations.append(float(np.corrcoef(sample)[0, 1]))
-    if correlations and np.median(correlations) > 0.9:
+    for sample in samples:
+        correlation = _compute_correlation(sample)
+        if correlation is not None:
+            correlations.append(correlation)
+    shown = _compute_correlation(samples[0], MIN_SHOWN_NUMBERS) if samples else None
+    if shown is None or not correlations:
+        return ""
+    if shown > 0.9 and np.median(correlations) > 0.9:
         return (
             "Your numbers are strongly correlated with the expected ones "
-            f"({_format_correlation(np.median(correlations))}), so most of the formula is right."
+            f"({_format_correlation(shown)}), so most of the formula is right."
         )
-    if len(correlations) > 2 and np.mean(np.abs(correlations)) < 0.3:
+    is_low_here = abs(shown) < WEAK_CORRELATION
+    if is_low_here and len(correlations) > 2 and np.mean(np.abs(correlations)) < 0.3:
         return (
             "Your numbers are hardly correlated with the expected ones, so an early step is probably "
             "wrong. Check the first steps and their inputs."
         )
     return ""
+
+
+def _compute_correlation(sample: np.ndarray, min_numbers: int = 4) -> float | None:
+    """Return the correlation of two rows; None if they are too short, or one does not vary."""
+    if sample.shape[1] < min_numbers or np.ptp(sample, axis=1).min() <= 1e-9:
+        return None
+    with np.errstate(all="ignore"):
+        return float(np.corrcoef(sample)[0, 1])
 
 
 def _format_correlation(correlation: float) -> str:

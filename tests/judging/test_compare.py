@@ -554,7 +554,7 @@ def test_a_place_near_the_right_one_is_not_said_to_be_correlated():
     text = describe_difference_pattern(pairs, ComparisonRules())
     assert text == "All the differing numbers are too large by 1."
     pairs = [(1000 * count, 1000 * count + 7 * count % 5) for count in range(1, 9)]
-    assert "correlated" in describe_difference_pattern(pairs, ComparisonRules())
+    assert "rises and falls" in describe_difference_pattern(pairs, ComparisonRules())
 
 
 def test_arrays_of_another_shape_are_described():

@@ -431,7 +431,21 @@ def test_the_correlation_with_the_expected_numbers_is_described():
     moderate = [(a, a + 2 * b) for a, b in zip(expected, noise, strict=True)]
     assert "correlated" not in judge_pairs(*moderate[0], *moderate[1:]).means
     singles = [(float(n), n + 0.1 * (-1) ** n) for n in range(1, 8)]
-    assert "most of the formula is right" in judge_pairs(*singles[0], *singles[1:]).means
+    text = judge_pairs(*singles[0], *singles[1:]).means
+    assert "From case to case, your number rises and falls with the expected one (r = 0.99" in text
+    assert "most of the formula" not in text  # 8 times every count is as strongly correlated
+
+
+def test_what_is_said_of_the_correlation_is_true_of_the_shown_numbers():
+    rng = np.random.default_rng(7)
+    far = [(rng.normal(size=(4, 5)), rng.normal(size=(4, 5))) for _ in range(6)]
+    shown = np.array([0.75, -0.625, -0.125]), np.array([-0.5, -2.5, -2.0])
+    assert "correlated" not in judge_pairs(*shown, *far).means
+    single = np.array([1.0]), np.array([1.5])
+    assert "correlated" not in judge_pairs(*single, *far).means
+    near = [(a, 3 * a + 0.1 * b) for a, b in far]
+    assert "correlated" not in judge_pairs(*far[0], *near).means
+    assert "correlated" in judge_pairs(*near[0], *near[1:]).means
 
 
 def test_an_error_in_a_few_cases_is_explained_and_gives_no_name():
