@@ -252,7 +252,8 @@ def _explanation_names_right_code(mistake: str, outcome: CallOutcome) -> bool:
     if mistake == "operator-that-does-not-fit" and "not been called" in _explain_operator(outcome):
         return True
     if mistake == "call-that-does-not-fit":
-        return bool(_explain_keyword_of_another_library(outcome)) or ".view(" in outcome.line
+        is_explained = ".view(" in outcome.line or "order must be str" in error
+        return is_explained or bool(_explain_keyword_of_another_library(outcome))
     if mistake == "array-for-a-single-number" and "only integer scalar arrays" in error:
         return True
     if mistake == "not-a-dtype" and "Cannot interpret" in error:
@@ -463,7 +464,22 @@ def _explain_attribute(outcome: CallOutcome) -> str:
         similar = get_close_matches(name, dir(np.ndarray), n=1, cutoff=0.84)
         if similar:
             return f"An array has no `.{name}`. Do you mean `.{similar[0]}`?"
-    return f"{owner_words[0].upper()}{owner_words[1:]} has no `.{name}`. {describe_equivalent(name)}".strip()
+    equivalent = _translate_masked_fill(outcome) or describe_equivalent(name)
+    return f"{owner_words[0].upper()}{owner_words[1:]} has no `.{name}`. {equivalent}".strip()
+
+
+def _translate_masked_fill(outcome: CallOutcome) -> str:
+    """Return a sentence with the call of `masked_fill` on the line in NumPy; "" if there is none.
+
+    The student's own condition stands in it: an argument named `mask` may mean the opposite.
+    """
+    for call in find_calls(parse_line(_get_line(outcome))):
+        if not isinstance(call.func, ast.Attribute) or len(call.args) != 2 or call.keywords:
+            continue
+        if call.func.attr in ("masked_fill", "masked_fill_"):
+            parts = map(ast.unparse, (*call.args, call.func.value))
+            return f"In NumPy: `np.where({', '.join(parts)})`."
+    return ""
 
 
 def _match_unexpected_keyword(outcome: CallOutcome) -> re.Match[str] | None:

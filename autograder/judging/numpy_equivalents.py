@@ -121,8 +121,8 @@ _EQUIVALENTS = {
     "extend": "np.concatenate([x, y])",
     "append": "np.concatenate([x, y])",
     # Functions that choose numbers from an array, or fill it.
-    "masked_fill": "np.where(mask, value, x)",
-    "masked_fill_": "np.where(mask, value, x)",
+    "masked_fill": "np.where(condition, value, x)",
+    "masked_fill_": "np.where(condition, value, x)",
     "masked_scatter": "np.where(mask, y, x)",
     "masked_select": "x[mask]",
     "index_select": "np.take(x, indices, axis)",
@@ -247,7 +247,7 @@ def find_numpy_equivalent(name: str) -> str:
     Capitals and underscores do not matter: `LayerNorm` is `layer_norm`, and `mul_` is `mul`.
 
     >>> find_numpy_equivalent("masked_fill"), find_numpy_equivalent("mul_")
-    ('np.where(mask, value, x)', 'x * y')
+    ('np.where(condition, value, x)', 'x * y')
     """
     return _EQUIVALENTS.get(name) or _PLAIN_EQUIVALENTS.get(_simplify(name), "")
 
@@ -263,7 +263,7 @@ def describe_equivalent(name: str) -> str:
     """Return a sentence on how to write a function or method of another library in NumPy, or "".
 
     >>> describe_equivalent("masked_fill")
-    'In NumPy: `np.where(mask, value, x)`.'
+    'In NumPy: `np.where(condition, value, x)`.'
     >>> describe_equivalent("contiguous")
     'NumPy does not need it; leave it out.'
     """
@@ -279,7 +279,7 @@ def describe_keras_equivalent(name: str) -> str:
     """Return a sentence on how to write a function or method of another library in Keras, or "".
 
     >>> describe_keras_equivalent("masked_fill"), describe_keras_equivalent("view")
-    ('In Keras: `ops.where(mask, value, x)`.', 'In Keras: `ops.reshape(x, shape)`.')
+    ('In Keras: `ops.where(condition, value, x)`.', 'In Keras: `ops.reshape(x, shape)`.')
     """
     if name == "softmax":
         return "In Keras: `ops.softmax(x, axis)`."

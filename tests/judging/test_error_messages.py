@@ -47,7 +47,7 @@ def explain(code):
     ("code", "mistake", "words"),
     [
         # PyTorch's habits
-        ("x.masked_fill(x > 0, 1)", "attribute-that-is-not-there", "`np.where(mask, value, x)`"),
+        ("x.masked_fill(x > 0, 1)", "attribute-that-is-not-there", "`np.where(x > 0, 1, x)`"),
         ("x.unsqueeze(0)", "attribute-that-is-not-there", "np.expand_dims"),
         ("x.exp()", "attribute-that-is-not-there", "An array has no `.exp`. In NumPy: `np.exp(x)`."),
         ("np.softmax(x)", "attribute-that-is-not-there", "NumPy has no function `np.softmax`."),
@@ -170,6 +170,7 @@ def test_an_error_has_a_family_and_plain_words(code, mistake, words):
         ("q @ q", None),
         ("x(0)", None),
         ("x.mean + 1", ""),
+        ("q.flatten(1)", ""),
         ("max(q, 0)", "Do you want the larger of each two entries, or one number of all entries? "
                       "NumPy has a function for each."),
         ("~q", None),
@@ -248,7 +249,7 @@ def test_two_errors_of_one_family_may_have_two_causes(first, second, same):
     [
         (
             "'tensorflow.python.framework.ops.EagerTensor' object has no attribute 'masked_fill'",
-            "A tensor has no `.masked_fill`. In Keras: `ops.where(mask, value, x)`.",
+            "A tensor has no `.masked_fill`. In Keras: `ops.where(condition, value, x)`.",
         ),
         (
             "'ArrayImpl' object has no attribute 'view'",
