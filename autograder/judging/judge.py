@@ -308,7 +308,7 @@ def _describe_unexplained_failures(
         general = MISTAKES[difference.mistake][0] if difference.mistake else ""
         error = difference.means or general
     elif difference.kind == "not finite":
-        pattern = _NOT_FINITE
+        pattern = _describe_source_of_infinity(_part_at(shown_case.value, difference.path))
     elif difference.kind == "values":
         pattern = _describe_pattern_of_wrong_values(cases, shown_case)
     elif difference.kind == "shape":
@@ -321,10 +321,26 @@ def _describe_unexplained_failures(
     return _join_sentences(error, lacking, pattern, called_function_note, common, modified_note)
 
 
-_NOT_FINITE = (
-    "nan comes from 0/0, 0·inf, inf/inf or inf - inf. inf comes from a division by 0, or from a "
-    "number that is too large for its type, such as the exponential of 1000."
+_SOURCE_OF_NAN = (
+    "nan comes from the root or the logarithm of a negative number, and from 0/0, 0·inf, inf/inf "
+    "or inf - inf."
 )
+_SOURCE_OF_INFINITY = (
+    "inf comes from a division by 0, from the logarithm of 0 (-inf), or from a number that is too "
+    "large for its type, such as the exponential of 1000."
+)
+
+
+def _describe_source_of_infinity(value: Value) -> str:
+    """Say which operations give the nan, or the inf, that a result holds."""
+    if _contains_nan(value):
+        return _join_sentences(_SOURCE_OF_NAN, _SOURCE_OF_INFINITY)
+    return _SOURCE_OF_INFINITY
+
+
+def _contains_nan(value: Value) -> bool:
+    """Return True if a number, or an array of numbers, holds nan."""
+    return _is_numeric(value) and bool(np.isnan(np.asarray(value, np.float64)).any())
 
 
 def _join_sentences(*sentences: str | None) -> str:

@@ -436,6 +436,14 @@ def test_the_correlation_with_the_expected_numbers_is_described():
     assert "most of the formula" not in text  # 8 times every count is as strongly correlated
 
 
+def test_the_sources_of_nan_are_named_only_where_there_is_nan():
+    text = judge_pairs(np.ones(2), np.array([1.0, np.nan])).means
+    assert "nan comes from the root or the logarithm of a negative number" in text
+    text = judge_pairs(np.ones(2), np.array([1.0, np.inf])).means
+    assert "inf comes from a division by 0, from the logarithm of 0" in text
+    assert "nan" not in text
+
+
 def test_what_is_said_of_the_correlation_is_true_of_the_shown_numbers():
     rng = np.random.default_rng(7)
     far = [(rng.normal(size=(4, 5)), rng.normal(size=(4, 5))) for _ in range(6)]
