@@ -159,9 +159,10 @@ def explain_by_arguments(
     for test_case in sorted(passing, key=count_input_numbers)[-2:]:
         if count_input_numbers(test_case) <= MAX_INPUT_NUMBERS:
             observations.append((probe.all_arguments(test_case), CallOutcome(test_case.expected)))
-    if _contains_floats(outcomes[0].value):
-        explanation = _describe_ignored_array(probe, observations, paths, unused_arrays)
     are_finite = all(_is_finite_result(outcome.value) for outcome in outcomes)
+    # nan stays nan with other arguments, whatever it depends on.
+    if are_finite and _contains_floats(outcomes[0].value):
+        explanation = _describe_ignored_array(probe, observations, paths, unused_arrays)
     return explanation or _describe_repairing_change(probe, calls, failing, paths, are_finite)
 
 

@@ -10,7 +10,7 @@ import inspect
 import linecache
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,7 @@ class _Source:
     lines: Sequence[str]
     namespace: Mapping[str, Any]
     unused_arguments: Collection[str]
+    raises_error: bool = False
 
     def make_slip(
         self,
@@ -73,7 +74,10 @@ class _Source:
 
 
 def find_source_slip(
-    function: Any, unused_arguments: Collection[str] = (), has_misconception: bool = False
+    function: Any,
+    unused_arguments: Collection[str] = (),
+    has_misconception: bool = False,
+    raises_error: bool = False,
 ) -> SourceSlip | None:
     """Return the gravest slip in the source of a student's function; None if there is none.
 
@@ -83,10 +87,13 @@ def find_source_slip(
         Names of arguments on which the right result does not depend.
     has_misconception : bool
         True if a misconception explains the results. Then only slips that may be its cause count.
+    raises_error : bool
+        True if the function raises an error: this can come from code that is right elsewhere.
     """
     source = _read_source(function, unused_arguments)
     if source is None:
         return None
+    source = replace(source, raises_error=raises_error)
     finders = _SLIPS_BEHIND_MISCONCEPTIONS if has_misconception else _ALL_SLIPS
     for find in finders:
         slip = find(source)
@@ -126,6 +133,74 @@ def find_tuple_of_places(function: Any) -> SourceSlip | None:
     """Return the line of a tuple of `np.nonzero` that is taken for an array; None if unknown."""
     source = _read_source(function, ())
     return _find_tuple_of_places(source) if source else None
+
+
+def find_written_infinity(function: Any, number: str) -> SourceSlip | None:
+    """Return the line on which a function writes "inf" or "-inf" itself; None if there is none."""
+    source = _read_source(function, ())
+    if source is None:
+        return None
+    operands: list[ast.expr] = []  # the `np.inf` of a `-np.inf`
+    for node in ast.walk(source.function):
+        if not isinstance(node, (ast.UnaryOp, ast.Attribute, ast.Call)) or node in operands:
+            continue
+        if isinstance(node, ast.UnaryOp):
+            operands.append(node.operand)
+        code = ast.unparse(node)
+        match = re.fullmatch(r"(-?)(?:np|numpy|math)\.inf|(-?)float\('(-?)inf'\)", code)
+        if match and "".join(filter(None, match.groups())) + "inf" == number:
+            return source.make_slip(
+                node,
+                f"you write {number} yourself, and your result holds it.",
+                "Which numbers are expected in these places?",
+            )
+    return None
+
+
+def find_squeeze_of_all_axes(function: Any) -> SourceSlip | None:
+    """Return the line with a `squeeze` that names no axis, if there is one."""
+    source = _read_source(function, ())
+    if source is None:
+        return None
+    for call in find_calls(source.function):
+        name = ast.unparse(call.func)
+        count = 1 if name in ("np.squeeze", "numpy.squeeze") else 0
+        if name.endswith(".squeeze") and len(call.args) == count and not call.keywords:
+            return source.make_slip(
+                call,
+                "`squeeze` without an axis removes every axis of length 1.",
+                "Which of them does the docstring ask for? `squeeze` can be told an axis.",
+            )
+    return None
+
+
+def fit_hint_to_source(function: Any, hint: str) -> str:
+    """Return a hint; "" if it speaks of code that the function does not have, such as a mask.
+
+    A hint to call another exercise's function is replaced if the code calls it already.
+    """
+    source = _read_source(function, ())
+    if source is None:
+        return hint
+    statements = source.function.body
+    if ast.get_docstring(source.function) is not None:
+        statements = statements[1:]
+    code = "\n".join([ast.unparse(source.function.args), *map(ast.unparse, statements)])
+    called = re.search(r"check\((\w+)\) pass\?.*let `\w+` call it", hint)
+    if called and re.search(rf"\b{called[1]}\(", code):
+        return f"Which arguments does your code give `{called[1]}`, and in which order?"
+    for words, needed_code in _CODE_BEHIND_HINTS:
+        if re.search(words, hint) and not re.search(needed_code, code):
+            return ""
+    return hint
+
+
+# Words of a hint that speak of the student's own code, and what such code contains.
+_CODE_BEHIND_HINTS = (
+    (r"Print the mask\b|\byour mask\b", r"mask|\btri|where"),
+    (r"transpose or a `\.T` too many", r"\.m?T\b|transpose|swapaxes|moveaxis|einsum"),
+    (r"index `\[0\]` too many", r"\[0\b"),
+)
 
 
 def find_uncalled_function(function: Any) -> SourceSlip | None:
@@ -392,6 +467,7 @@ def _find_lost_value(source: _Source) -> SourceSlip | None:
             return source.make_slip(
                 node,
                 "`==` only compares, and the answer is lost. An assignment has one `=`.",
+                "Which name should get a new value on this line?",
             )
         name = ast.unparse(value.func) if isinstance(value, ast.Call) else ""
         if inspect.isfunction(source.namespace.get(name)):
@@ -486,6 +562,68 @@ def _find_early_end_of_power(source: _Source) -> SourceSlip | None:
     return None
 
 
+def _find_division_by_one(source: _Source) -> SourceSlip | None:
+    """Find `x / 1 - b`, where the division ends before the sign."""
+    for node in ast.walk(source.function):
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Add, ast.Sub)):
+            continue
+        quotient = node.left
+        if not isinstance(quotient, ast.BinOp) or not isinstance(quotient.op, ast.Div):
+            continue
+        is_by_one = isinstance(quotient.right, ast.Constant) and quotient.right.value == 1
+        if is_by_one and not _is_in_brackets(source, quotient):
+            sign = "+" if isinstance(node.op, ast.Add) else "-"
+            code = f"({ast.unparse(quotient)}) {sign} {ast.unparse(node.right)}"
+            return source.make_slip(
+                node,
+                f"the division ends before the `{sign}`: Python computes `{code}`.",
+                "Where do brackets belong?",
+            )
+    return None
+
+
+def _find_transpose_without_effect(source: _Source) -> SourceSlip | None:
+    """Find `x.transpose(-2, -1)`, which leaves the axes of a matrix as they are."""
+    for call in find_calls(source.function):
+        if not isinstance(call.func, ast.Attribute) or call.func.attr != "transpose":
+            continue
+        arguments = call.args
+        if ast.unparse(call.func.value) in _MODULES_OF_ARRAYS:
+            arguments = arguments[1:]
+        if len(arguments) == 1 and isinstance(arguments[0], (ast.Tuple, ast.List)):
+            arguments = arguments[0].elts
+        axes = ", ".join(map(ast.unparse, arguments))
+        if axes in ("0, 1", "-2, -1"):
+            return source.make_slip(
+                call,
+                "`transpose` takes the order of all axes in NumPy (PyTorch's takes two axes to "
+                f"exchange), and {axes} is the order that a matrix has already: nothing changes.",
+                "How does NumPy exchange two axes? There is `.T`, and there is `np.swapaxes`.",
+            )
+    return None
+
+
+_MODULES_OF_ARRAYS = ("np", "numpy")
+
+
+def _find_repeat_of_torch(source: _Source) -> SourceSlip | None:
+    """Find `x.repeat(k, 1)`, if the function raises an error: the 1 is an axis in NumPy."""
+    if not source.raises_error:
+        return None
+    for call in find_calls(source.function):
+        if not isinstance(call.func, ast.Attribute) or call.func.attr != "repeat":
+            continue
+        is_method = ast.unparse(call.func.value) not in _MODULES_OF_ARRAYS
+        if is_method and len(call.args) == 2 and ast.unparse(call.args[1]) == "1":
+            return source.make_slip(
+                call,
+                "the second argument of NumPy's `repeat` is an axis: this repeats along axis 1. "
+                "(PyTorch's `repeat` takes a number for each axis; `np.tile` does that in NumPy.)",
+                "Along which axis should the array become longer?",
+            )
+    return None
+
+
 def _find_reduction_of_two(source: _Source) -> SourceSlip | None:
     for node in ast.walk(source.function):
         if isinstance(node, ast.stmt) and not isinstance(node, (ast.FunctionDef, ast.For, ast.If)):
@@ -568,7 +706,8 @@ def _find_variable_of_notebook(source: _Source) -> SourceSlip | None:
         if name in local_names or name not in source.namespace or _is_in_def_line(source, node):
             continue
         value = source.namespace[name]
-        is_number = type(value) in (int, float) and not name.isupper() and bool(unused_names)
+        is_suspect = bool(unused_names) or source.raises_error
+        is_number = type(value) in (int, float) and not name.isupper() and is_suspect
         is_container = type(value) in (list, dict) and bool(unused_names)
         is_data = isinstance(value, np.ndarray) or is_container
         if not is_number and not is_data:
@@ -647,6 +786,8 @@ _SLIPS_BEHIND_MISCONCEPTIONS: tuple[_Finder, ...] = (
     _find_repeated_row,
     _find_mutable_default,
     _find_lost_value,
+    _find_transpose_without_effect,
+    _find_repeat_of_torch,
 )
 # The last three may be right, and are said only where nothing else is known.
 _OTHER_SLIPS: tuple[_Finder, ...] = (
@@ -654,6 +795,7 @@ _OTHER_SLIPS: tuple[_Finder, ...] = (
     _find_comparison_without_brackets,
     _find_tuple_of_places,
     _find_early_end_of_power,
+    _find_division_by_one,
     _find_reduction_of_two,
     _find_uncalled_function,
     _find_extra_array,

@@ -27,8 +27,11 @@ from autograder.diagnosis.source_slips import (
     explain_missing_result,
     find_cause_of_none,
     find_source_slip,
+    find_squeeze_of_all_axes,
     find_tuple_of_places,
     find_uncalled_function,
+    find_written_infinity,
+    fit_hint_to_source,
 )
 from autograder.judging.error_messages import FULLY_EXPLAINED_ERRORS
 from autograder.judging.judge import Finding, describe_broken_dependency, judge
@@ -107,6 +110,7 @@ def check(answer: Any) -> None:
     try:
         with announce_slow_check(key.name), _ExitRaisesError(answer):
             finding = _judge_answer(key, answer, key.misconceptions)
+            finding = _fit_hint_of_misconception(answer, finding)
             finding = _add_experimental_explanation(key, answer, finding)
     except TimeLimitExceeded as overrun:
         _passed_checks[key.name] = False
@@ -440,9 +444,12 @@ def _find_slip(key: ExerciseKey, answer: Any, finding: Finding) -> SourceSlip | 
 
     An error of which the explanation is complete needs none.
     """
+    raises_error = finding.verdict is Verdict.ERROR
     if finding.misconception and finding.misconception not in MISTAKES:
-        return find_source_slip(answer, has_misconception=True)
+        return find_source_slip(answer, has_misconception=True, raises_error=raises_error)
     error = finding.shown_case.outcome.error if finding.shown_case else ""
+    if finding.misconception == "missing-axis":
+        return find_squeeze_of_all_axes(answer) or find_source_slip(answer, key.unused_arrays)
     if finding.misconception == "returns-nothing":
         return explain_missing_result(answer)
     if finding.misconception == "works-on-none":
@@ -456,7 +463,28 @@ def _find_slip(key: ExerciseKey, answer: Any, finding: Finding) -> SourceSlip | 
         return None
     if finding.verdict is Verdict.ERROR and finding.misconception and not finding.nudge:
         return None  # the explanation of the error names the right code
-    return find_source_slip(answer, key.unused_arrays)
+    slip = find_source_slip(answer, key.unused_arrays, raises_error=raises_error)
+    number = _find_infinite_number(finding)
+    if number and not (slip and slip.is_certain):
+        return find_written_infinity(answer, number) or slip
+    return slip
+
+
+def _find_infinite_number(finding: Finding) -> str:
+    """Return "inf" or "-inf" if the shown result holds it and should not; "" beside a nan."""
+    difference = finding.shown_case.difference if finding.shown_case else None
+    if difference is None or difference.kind != "not finite" or "nan comes" in finding.means:
+        return ""
+    match = re.search(r"-?\binf\b", finding.observation)
+    return match[0] if match else ""
+
+
+def _fit_hint_of_misconception(answer: Any, finding: Finding) -> Finding:
+    """Return the finding without a misconception's hint if it speaks of code that is not there."""
+    is_specific = finding.misconception and finding.misconception not in MISTAKES
+    if is_specific and finding.nudge:
+        return replace(finding, nudge=fit_hint_to_source(answer, finding.nudge))
+    return finding
 
 
 def _add_slip(finding: Finding, slip: SourceSlip) -> Finding:

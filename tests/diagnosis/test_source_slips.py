@@ -16,6 +16,8 @@ from autograder.diagnosis.source_slips import (
     find_cause_of_none,
     find_source_slip,
     find_tuple_of_places,
+    find_written_infinity,
+    fit_hint_to_source,
 )
 from autograder.student.check import CheckFailed, check
 
@@ -57,6 +59,9 @@ def find_slip(*lines, head="def f(x, n=2):", **keywords):
         (["y = np.nonzero(x > n)", "return len(y)"], 3, "a tuple with an array of places"),
         (["return x / n ** 1/2"], 3, "Python computes `(n ** 1) / 2`"),
         (["return x + 100 ** -2 * n / 3"], 3, "Python computes `(100 ** (-2)) * n`"),
+        (["return x / 1 - n"], 3, "Python computes `(x / 1) - n`"),
+        (["return x.transpose(-2, -1) * n"], 3, "-2, -1 is the order that a matrix has already"),
+        (["return np.transpose(x, (0, 1)) * n"], 3, "0, 1 is the order that a matrix has already"),
         (["return layer @ x * n"], 3, "`layer` is a function that was not called"),
         (["return np.matmul(x, n, x)"], 3, "`np.matmul` computes with 2 arrays"),
         (["return np.max(x, n * x)"], 3, "the second argument of `np.max` is the axis"),
@@ -88,6 +93,9 @@ def test_a_slip_is_named_by_its_line(lines, line, words):
         ["y = np.nonzero(x > n)[0]", "z = np.where(x > n)", "return y, z[0]"],
         ["return x / n ** (1 / 2) + (n ** 1) / 2 + x ** 2 / n"],
         ["return np.max(x, -1) + np.max(x, axis=n)"],
+        ["return x / (1 - n) + (x / 1) - n"],
+        ["return x.transpose(1, 0) @ np.transpose(x, (0, 2, 1)) * n"],
+        ["return x.repeat(n, 1)"],
     ],
 )
 def test_right_code_has_no_slip(lines):
@@ -119,6 +127,39 @@ def test_what_the_function_never_uses_is_named_where_nothing_else_is():
     assert "the second argument is the start" in slip.means and not slip.is_certain
     assert find_slip("return sum([x, n], 0)") is None
     assert "Your code does not use `n`" in find_slip("return x * heads").means
+
+
+def test_what_is_suspect_only_beside_an_error_is_named_only_there():
+    slip = find_slip("return x.repeat(n, 1)", raises_error=True)
+    assert "this repeats along axis 1" in slip.means
+    assert find_slip("return np.repeat(x, n, 1) + x.repeat(n, 0)", raises_error=True) is None
+    slip = find_slip("return x[:heads] + n", raises_error=True)
+    assert "`heads` is a variable of the notebook" in slip.means and not slip.is_certain
+
+
+@pytest.mark.parametrize(
+    ("lines", "hint", "is_kept"),
+    [
+        (['"""Print a mask."""', "return x[: n + 1]"], "Print the mask for L = 3.", False),
+        (["return np.tril(x) + n"], "Print the mask for L = 3.", True),
+        (["return x[n]"], "Is there an index `[0]` too many?", False),
+        (["return x[0] * n"], "Is there an index `[0]` too many?", True),
+        (["return x * n"], "Is there a transpose or a `.T` too many?", False),
+        (["return x.T * n"], "Is there a transpose or a `.T` too many?", True),
+        (["return x * n"], "Does check(layer) pass? Correct that, and let `f` call it.", True),
+    ],
+)
+def test_a_hint_is_kept_if_the_code_has_what_it_speaks_of(lines, hint, is_kept):
+    body = "".join(f"    {line}\n" for line in lines)
+    function = define_in_cell(f"\ndef f(x, n=2):\n{body}")
+    assert fit_hint_to_source(function, hint) == (hint if is_kept else "")
+
+
+def test_a_hint_to_call_a_function_is_another_one_if_it_is_called():
+    function = define_in_cell("\ndef f(x):\n    return layer(x)\n", **NOTEBOOK)
+    hint = "Does check(layer) pass? Correct that, and let `f` call it."
+    expected = "Which arguments does your code give `layer`, and in which order?"
+    assert fit_hint_to_source(function, hint) == expected
 
 
 def test_beside_a_misconception_only_its_cause_is_named():
@@ -195,6 +236,18 @@ def define_decorated(decorators):
             "",
         ),
         (
+            "def merge_heads(x):\n"
+            "    parts = np.split(x, x.shape[1], axis=1)\n"
+            "    return np.concatenate(parts, axis=-1).squeeze()\n",
+            "`squeeze` without an axis removes every axis of length 1. The numbers are right",
+            "Which of them does the docstring ask for?",
+        ),
+        (
+            "def softmax(x, axis=0):\n    return np.where(x > x.min(), np.exp(x + axis), -np.inf)\n",
+            "you write -inf yourself, and your result holds it.",
+            "Which numbers are expected in these places?",
+        ),
+        (
             "def softmax(x, axis=0):\n    return np.exp(x + axis) @ layer\n",
             "`layer` is a function that was not called: its brackets are missing.",
             "",
@@ -206,3 +259,45 @@ def test_a_check_names_the_slip(source, words, hint, capsys):
         check(define_in_cell(source, **NOTEBOOK))
     output = capsys.readouterr().out
     assert words in output and hint in output
+
+
+def test_an_infinite_number_that_the_code_writes_is_named_with_its_sign():
+    function = define_in_cell("\ndef f(x):\n    return np.where(x, -np.inf, x)\n")
+    assert "you write -inf yourself" in find_written_infinity(function, "-inf").means
+    assert find_written_infinity(function, "inf") is None
+    function = define_in_cell("\ndef f(x):\n    return np.where(x, float('inf'), x)\n")
+    assert "you write inf yourself" in find_written_infinity(function, "inf").means
+    assert find_written_infinity(function, "-inf") is None
+
+
+def test_a_result_of_nan_is_explained_without_its_consequences(capsys):
+    source = (
+        "def adam_step(parameter, gradient, mean, square, step, rate=1e-3, beta_1=0.9, "
+        "beta_2=0.999, epsilon=1e-8):\n"
+        "    new_mean = beta_1 * mean + (1 - beta_1) * gradient\n"
+        "    new_square = beta_2 * square + (1 - beta_2) * gradient**2\n"
+        "    root = np.sqrt(new_square - step - rate) + epsilon\n"
+        "    return parameter - rate * new_mean / root, new_mean, new_square\n"
+    )
+    with pytest.raises(CheckFailed):
+        check(define_in_cell(source))
+    output = capsys.readouterr().out
+    assert "nan comes from the root or the logarithm of a negative number" in output
+    assert "does not depend" not in output
+
+
+def test_a_misconception_is_shown_without_a_hint_on_code_that_is_not_there(capsys):
+    source = (
+        "def dot_product_self_attention(q, k, v, scale=True):\n"
+        "    parts = []\n"
+        "    for t in range(q.shape[1]):\n"
+        "        row = q[:, t : t + 1], k[:, : t + 2], v[:, : t + 2]\n"
+        "        parts.append(dot_product_attention(*row, scale=scale))\n"
+        "    return np.concatenate(parts, axis=1)\n"
+    )
+    functions = vars(read_lab(COURSE, "attention-masks").reference)
+    with pytest.raises(CheckFailed):
+        check(define_in_cell(source, **functions))
+    output = capsys.readouterr().out
+    assert "Each position also sees the one that comes right after it." in output
+    assert "Print the mask" not in output
