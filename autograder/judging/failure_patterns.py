@@ -618,14 +618,51 @@ _LENGTH_PATTERNS: Sequence[tuple[str, Callable[[np.ndarray, np.ndarray], bool]]]
 ]  # fmt: skip
 
 
-def describe_multiple(expected: Value, value: Value) -> str:
-    """Say that a large number is a whole multiple or fraction of the expected one; "" if not."""
+def describe_multiple(pairs: Sequence[tuple[Value, Value]], cases: Sequence[JudgedCase]) -> str:
+    """Say that the first case's number is a whole multiple or fraction of the expected one; else "".
+
+    An argument that is this factor in several cases is named, such as the number of heads. `pairs`
+    holds the expected and the returned number of each case.
+    """
+    expected, value = pairs[0]
+    factor = _find_factor(expected, value)
+    if not factor:
+        return ""
+    same = ""
+    for name, number in _list_whole_numbers(cases[0]).items():
+        if number == factor and _is_factor_in_several_cases(name, pairs, cases):
+            same = f", and {name} is {factor}"
+    if value > expected:
+        return f"In this case the result is {factor} times too large{same}."
+    return f"In this case the expected value is {factor} times larger{same}."
+
+
+def _find_factor(expected: Value, value: Value) -> int:
+    """Return the whole number by which one large number is a multiple of the other; 0 if none."""
     numeric = type(expected) in (int, float) and type(value) in (int, float)
     if not numeric or abs(expected) < 1000 or not value:
-        return ""
+        return 0
     factor = max(value / expected, expected / value)
     if not 1 < factor <= 1024 or abs(factor - round(factor)) > 1e-9 * factor:
-        return ""
-    if value > expected:
-        return f"In this case the result is {round(factor)} times too large."
-    return f"In this case the expected value is {round(factor)} times larger."
+        return 0
+    return round(factor)
+
+
+def _list_whole_numbers(case: JudgedCase) -> dict[str, int]:
+    """Return the arguments of a case that are whole numbers, by their names in backticks."""
+    numbers = {f"`{name}`": value for name, value in case.inputs.kwargs.items()}
+    for i, value in enumerate(case.inputs.args):
+        numbers[case.inputs.name_argument(i)] = value
+    return {name: value for name, value in numbers.items() if type(value) is int}
+
+
+def _is_factor_in_several_cases(
+    name: str, pairs: Sequence[tuple[Value, Value]], cases: Sequence[JudgedCase]
+) -> bool:
+    """Return True if an argument is the factor in two cases with different factors or more."""
+    factors = set()
+    for pair, case in zip(pairs, cases):
+        factor = _find_factor(*pair)
+        if factor and factor == _list_whole_numbers(case).get(name):
+            factors.add(factor)
+    return len(factors) > 1

@@ -388,7 +388,7 @@ def _describe_pattern_of_wrong_values(cases: Sequence[JudgedCase], shown_case: J
     right_parts = ""
     if path and not shown_case.inputs.result_queries:
         right_parts = describe_which_returned_values_are_right(_value_pairs(differing, ()), shown_case.rules)
-    return _join_sentences(pattern, describe_multiple(*pairs[0]), right_parts)
+    return _join_sentences(pattern, describe_multiple(pairs, differing), right_parts)
 
 
 def _expects_several_numbers(pairs: Sequence[tuple[Value, Value]]) -> bool:

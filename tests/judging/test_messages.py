@@ -419,6 +419,20 @@ def test_a_multiple_of_the_expected_count_is_described():
     assert "times" not in judge_pairs(4, 8, (1, 5)).means  # the number of a token, say
 
 
+def test_an_argument_that_is_the_factor_in_several_cases_is_named():
+    def judge_counts(*counts):
+        cases, outcomes = [], []
+        for heads, factor in counts:
+            cases.append(TestCase("", Inputs((512, heads)), 4000 * heads, {}))
+            outcomes.append(CallOutcome(4000 * heads * factor))
+        names = ("size", "heads")
+        return judge(cases, outcomes, ComparisonRules(), [], argument_names=names).means
+
+    text = judge_counts((8, 8), (16, 16), (3, 5))
+    assert "In this case the result is 8 times too large, and `heads` is 8." in text
+    assert "In this case the result is 8 times too large." in judge_counts((8, 8), (16, 8))
+
+
 def test_the_correlation_with_the_expected_numbers_is_described():
     rng = np.random.default_rng(7)
     expected = [rng.normal(size=(4, 5)) for _ in range(6)]
