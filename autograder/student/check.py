@@ -492,14 +492,14 @@ def _add_slip(finding: Finding, slip: SourceSlip) -> Finding:
     is_unnamed = finding.verdict is Verdict.WRONG and finding.misconception is None
     if finding.misconception == "returns-nothing" or (is_unnamed and slip.is_certain):
         return replace(finding, means=slip.means, nudge=slip.nudge)
+    is_specific = finding.misconception and finding.misconception not in MISTAKES
     sentences = [slip.means, finding.means]
     if finding.misconception in FULLY_EXPLAINED_ERRORS:
         sentences = [slip.means]
-    elif finding.verdict is Verdict.ERROR or not slip.is_certain:
+    elif (finding.verdict is Verdict.ERROR and not is_specific) or not slip.is_certain:
         sentences = [finding.means, slip.means]
     means = " ".join(filter(None, sentences))
     nudge = slip.nudge
-    is_specific = finding.misconception and finding.misconception not in MISTAKES
     if is_specific or not slip.is_certain:
         nudge = slip.nudge or finding.nudge
     return replace(finding, means=means, nudge=nudge)

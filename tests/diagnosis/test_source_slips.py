@@ -286,6 +286,19 @@ def test_a_result_of_nan_is_explained_without_its_consequences(capsys):
     assert "does not depend" not in output
 
 
+def test_a_step_without_effect_is_named_before_the_misconception(capsys):
+    source = (
+        "def calculate_weights(queries, keys):\n"
+        "    scores = queries @ keys.transpose(-2, -1) / np.sqrt(keys.shape[-1])\n"
+        "    return stable_softmax(scores, axis=-1)\n"
+    )
+    functions = vars(read_lab(COURSE, "qkv-attention").reference)
+    with pytest.raises(CheckFailed):
+        check(define_in_cell(source, **functions))
+    output = capsys.readouterr().out
+    assert output.index("nothing changes.") < output.index("The keys were not transposed")
+
+
 def test_a_misconception_is_shown_without_a_hint_on_code_that_is_not_there(capsys):
     source = (
         "def dot_product_self_attention(q, k, v, scale=True):\n"
