@@ -269,8 +269,10 @@ def _describe_correlation(pairs: Sequence[ArrayPair]) -> str:
         correlation = _compute_correlation(np.concatenate(samples, axis=1))
         if correlation is None or correlation <= 0.9:
             return ""
-        formatted = _format_correlation(correlation)
-        return f"From case to case, your number rises and falls with the expected one ({formatted})."
+        return (
+            "From case to case, your number rises and falls with the expected one "
+            f"({_format_correlation(correlation)})."
+        )
     correlations = []
     for sample in samples:
         correlation = _compute_correlation(sample)
@@ -619,7 +621,7 @@ _LENGTH_PATTERNS: Sequence[tuple[str, Callable[[np.ndarray, np.ndarray], bool]]]
 
 
 def describe_multiple(pairs: Sequence[tuple[Value, Value]], cases: Sequence[JudgedCase]) -> str:
-    """Say that the first case's number is a whole multiple or fraction of the expected one; else "".
+    """Say that the first case's number is a whole multiple of the expected one, or a part; else "".
 
     An argument that is this factor in several cases is named, such as the number of heads. `pairs`
     holds the expected and the returned number of each case.

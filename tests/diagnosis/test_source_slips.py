@@ -243,7 +243,7 @@ def define_decorated(decorators):
             "Which of them does the docstring ask for?",
         ),
         (
-            "def softmax(x, axis=0):\n    return np.where(x > x.min(), np.exp(x + axis), -np.inf)\n",
+            "def softmax(x, axis=0):\n    return np.where(x > x.min(), x + axis, -np.inf)\n",
             "you write -inf yourself, and your result holds it.",
             "Which numbers are expected in these places?",
         ),
