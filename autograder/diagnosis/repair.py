@@ -188,7 +188,10 @@ class _RepairSearch:
         return [*pairs, *combinations(removals, 2)]
 
     def find_partial_repair(self, code: "_SwitchableMutations") -> str:
-        """Describe a mutation that corrects half of the failing test cases and spoils none."""
+        """Describe a mutation that corrects most of the failing test cases and spoils none.
+
+        A mutation that corrects fewer than two thirds mostly does so by chance.
+        """
         for share, number in self._improvements[:MAX_PARTIAL_REPAIRS]:
             code.activate(number)
             if share < 1 or not code.mutations[number].is_combinable:
@@ -196,7 +199,7 @@ class _RepairSearch:
             if not all(self._is_right(code, test_case) for test_case in self._passing):
                 continue
             right = sum(self._is_right(code, test_case) for test_case in self._failing)
-            if 2 * right >= len(self._failing):
+            if 3 * right >= 2 * len(self._failing):
                 return (
                     f"One place is wrong, and something else too. {code.describe_mutation(number)}, "
                     f"{right} of the {len(self._failing)} failing cases are right."

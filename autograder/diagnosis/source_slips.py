@@ -271,11 +271,10 @@ def _find_return_in_loop(source: _Source) -> SourceSlip | None:
             text = "the `return` is inside the loop"
             if isinstance(node, ast.If):
                 text = "both branches in the loop end in `return`"
-            return source.make_slip(
-                node,
-                f"{text}, so your function ends in its first turn.",
-                "How far must the `return` be indented?",
-            )
+            nudge = "How far must the `return` be indented?"
+            if isinstance(loop, ast.While):
+                nudge = "After which turn should the loop end?"
+            return source.make_slip(node, f"{text}, so your function ends in its first turn.", nudge)
     return None
 
 
@@ -553,7 +552,7 @@ def _find_early_end_of_power(source: _Source) -> SourceSlip | None:
         is_of_numbers = isinstance(power.left, ast.Constant) and has_number
         if (is_half or is_of_numbers) and not _is_in_brackets(source, power):
             sign = "*" if isinstance(node.op, ast.Mult) else "/"
-            code = f"({ast.unparse(power)}) {sign} {ast.unparse(node.right)}"
+            code = f"({ast.unparse(node.left)}) {sign} {ast.unparse(node.right)}"
             return source.make_slip(
                 node,
                 f"the power ends before the `{sign}`: Python computes `{code}`.",
@@ -636,11 +635,17 @@ def _find_reduction_of_two(source: _Source) -> SourceSlip | None:
 
 def _find_uncalled_function(source: _Source) -> SourceSlip | None:
     """Find a function that stands beside an operator and has not been called: `softmax @ v`."""
+    local_names = {node.arg for node in ast.walk(source.function) if isinstance(node, ast.arg)}
+    for node in ast.walk(source.function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            local_names.add(node.id)
     for node in ast.walk(source.function):
         if not isinstance(node, ast.BinOp):
             continue
         for side in (node.left, node.right):
-            if isinstance(side, ast.Name) and inspect.isfunction(source.namespace.get(side.id)):
+            if not isinstance(side, ast.Name) or side.id in local_names:
+                continue
+            if inspect.isfunction(source.namespace.get(side.id)):
                 return source.make_slip(
                     node,
                     f"`{side.id}` is a function that was not called: its brackets are missing.",

@@ -434,6 +434,8 @@ def _add_experimental_explanation(key: ExerciseKey, answer: Any, finding: Findin
         repair = ""  # the slip explains the same line
     if repair and is_unnamed:
         finding = replace(finding, means="")
+    if repair and is_unclear_error:
+        finding = replace(finding, nudge="")  # the general question of such errors leads elsewhere
     if slip:
         finding = _add_slip(finding, slip)
     return replace(finding, means=" ".join(filter(None, [finding.means, dependence, repair])))

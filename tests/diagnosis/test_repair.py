@@ -338,9 +338,9 @@ def test_a_partial_repair_is_found_after_lesser_improvements():
     """Only the best improvements are tried, in whatever order they were found."""
     best = MAX_PARTIAL_REPAIRS + 1
     search = object.__new__(repair._RepairSearch)
-    search._failing, search._passing = ["first", "second"], []
+    search._failing, search._passing = ["first", "second", "third"], []
     search._improvements = [(0.5, number) for number in range(best)] + [(1.0, best)]
-    search._is_right = lambda code, case: case == "first"
+    search._is_right = lambda code, case: case != "third"
     code = SimpleNamespace(
         mutations=[SimpleNamespace(is_combinable=True, rank=0)] * (best + 1),
         activate=lambda *numbers: None,
@@ -348,7 +348,7 @@ def test_a_partial_repair_is_found_after_lesser_improvements():
         describe_mutation="With change {}".format,
     )
     search._list_mutation_pairs(code)
-    sentence = f"With change {best}, 1 of the 2 failing cases are right."
+    sentence = f"With change {best}, 2 of the 3 failing cases are right."
     assert search.find_partial_repair(code).endswith(sentence)
 
 
