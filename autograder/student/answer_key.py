@@ -273,7 +273,7 @@ def encode_key(exercise: Any) -> bytes:
     """Return the content of the answer key of an exercise (an `autograder.authoring.Exercise`)."""
     arrays: list[np.ndarray] = []
     test_cases = exercise.test_cases()
-    rules = exercise.rules
+    rules, defaults = exercise.rules, asdict(ComparisonRules())
     cases = [_pack_test_case(test_case, rules, arrays) for test_case in test_cases]
     misconceptions = []
     for misconception in exercise.misconceptions:
@@ -288,7 +288,8 @@ def encode_key(exercise: Any) -> bytes:
         "lab": exercise.lab.name,
         "points": exercise.points,
         "builds_on": [dependency.name for dependency in exercise.builds_on],
-        "rules": asdict(rules),
+        # Only what differs from the defaults, so that a new rule changes no key without it.
+        "rules": {name: value for name, value in asdict(rules).items() if value != defaults[name]},
         "misconceptions": misconceptions,
         "cases": cases,
     }
@@ -369,7 +370,8 @@ def _test_cases_are_equal(first: TestCase, second: TestCase, rules: ComparisonRu
     if not _entries_are_equal(first_entry, second_entry, tolerance):
         return False
     return len(first_arrays) == len(second_arrays) and all(
-        a.dtype == b.dtype and arrays_agree(a, b, tolerance) for a, b in zip(first_arrays, second_arrays)
+        a.dtype == b.dtype and arrays_agree(a, b, tolerance)
+        for a, b in zip(first_arrays, second_arrays)
     )
 
 
