@@ -52,7 +52,8 @@ def main(what="lab"):
         install_portable()
     else:
         print_now(
-            "Installing into .venv, once: %s." % ("about a minute" if what == "lab" else "a minute or two")
+            "Installing into .venv, once: %s."
+            % ("about a minute" if what == "lab" else "a minute or two")
         )
         install(EXTRAS[what], what)
         make = "MAKELEVEL" in os.environ
@@ -67,7 +68,8 @@ def main(what="lab"):
             print_now("Ready. Students: make lab. Instructors: make demo. Contributors: make test.")
         elif not make:
             print_now(
-                "Ready. To open the labs: %s lab" % os.path.join(os.path.relpath(BIN, HERE), "autograder")
+                "Ready. To open the labs: %s lab"
+                % os.path.join(os.path.relpath(BIN, HERE), "autograder")
             )
     for name in ALSO_READY[what]:
         open(os.path.join(VENV, "ready-" + name), "w").close()
@@ -87,7 +89,10 @@ def environment_works(oldest, end):
     """Return True if there is an environment, and its Python exists and can run the labs."""
     code = "import sys; sys.exit(not %r <= sys.version_info[:2] < %r)" % (oldest, end)
     try:
-        return os.path.exists(os.path.join(VENV, "pyvenv.cfg")) and subprocess.call([PYTHON, "-c", code]) == 0
+        return (
+            os.path.exists(os.path.join(VENV, "pyvenv.cfg"))
+            and subprocess.call([PYTHON, "-c", code]) == 0
+        )
     except OSError:
         return False
 
@@ -135,7 +140,11 @@ def describe_unfit_python(oldest, end):
 def advise_other_python(what, oldest, end):
     """Return the second half of the sentence: which Pythons can, and how to name one."""
     names = ["%d.%d" % (oldest[0], minor) for minor in range(oldest[1], end[1])]
-    here = [name for name in reversed(names) if which("python" + name) and python_starts("python" + name)]
+    here = [
+        name
+        for name in reversed(names)
+        if which("python" + name) and python_starts("python" + name)
+    ]
     choice = "Python %s or %s" % (", ".join(names[:-1]), names[-1])
     if here:
         return "they need %s, so run `%s`." % (choice, format_command(what, here[0]))
@@ -169,7 +178,8 @@ def install(extras, what, quietly=False, options=()):
         tool = [PYTHON, "-m", "pip", "install", "-q", "--no-input", "--disable-pip-version-check"]
     else:
         raise Problem(
-            "uv made .venv but is gone: install it, or delete .venv, then run `%s`." % format_command(what)
+            "uv made .venv but is gone: install it, or delete .venv, then run `%s`."
+            % format_command(what)
         )
     if not run_command(tool + list(options) + packages, quietly):
         raise Problem(
@@ -182,7 +192,9 @@ def why_no_bubblewrap():
     """Return a sentence that says why bubblewrap does not work here, or "" if it does."""
     code = "from autograder.sandbox.bubblewrap import Bubblewrap; print(Bubblewrap.explain_unavailability())"
     with open(os.devnull, "w") as nowhere:
-        asked = subprocess.Popen([PYTHON, "-c", code], cwd=HERE, stdout=subprocess.PIPE, stderr=nowhere)
+        asked = subprocess.Popen(
+            [PYTHON, "-c", code], cwd=HERE, stdout=subprocess.PIPE, stderr=nowhere
+        )
         return asked.communicate()[0].decode().strip()  # nothing, too, where it cannot be asked
 
 
@@ -215,7 +227,11 @@ def install_keras():
             "`%s`." % (sys.version_info[:2] + (format_command("keras", "3.14"),))
         )
     there = keras_runs_on()
-    note = "" if "TensorFlow" in there else " (TensorFlow has no wheels for this Python on this system)"
+    note = (
+        ""
+        if "TensorFlow" in there
+        else " (TensorFlow has no wheels for this Python on this system)"
+    )
     print_now("Ready: Keras runs on %s%s." % (there, "" if asked else note))
 
 
@@ -231,7 +247,9 @@ def install_extra(extra, quietly=True):
 def keras_runs_on(backend=None):
     """Return the names of the backends that Keras has in .venv, or of this one; "" if there is none."""
     wanted = [backend] if backend else list(BACKENDS)
-    code = "from importlib.util import find_spec; print(*filter(find_spec, %r))" % (["keras"] + wanted,)
+    code = "from importlib.util import find_spec; print(*filter(find_spec, %r))" % (
+        ["keras"] + wanted,
+    )
     there = subprocess.check_output([PYTHON, "-c", code]).decode().split()
     return " or ".join(BACKENDS[name] for name in there[1:]) if "keras" in there else ""
 

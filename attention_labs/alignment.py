@@ -170,5 +170,7 @@ class Watch:
 
     def _show(self, step: int) -> None:
         loss = f", loss {np.mean(self.losses[-20:]):.2f}" if self.losses else ""
-        text = f"step {step} of {self.steps}{loss}, {self.shares[step]:.0%} of the linked words found"
+        text = (
+            f"step {step} of {self.steps}{loss}, {self.shares[step]:.0%} of the linked words found"
+        )
         self._bar.show(step, text)

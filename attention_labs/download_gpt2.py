@@ -42,11 +42,19 @@ class RemoteFile(NamedTuple):
 
 
 FILES = (
-    RemoteFile("config.json", 665, "0daed7749b4f02b8f76240d5444551d7b08712dab4d0adb8239c56ba823bb7b4"),
-    RemoteFile("merges.txt", 456_318, "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5"),
-    RemoteFile("vocab.json", 1_042_301, "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783"),
     RemoteFile(
-        "model.safetensors", 548_105_171, "248dfc3911869ec493c76e65bf2fcf7f615828b0254c12b473182f0f81d3a707"
+        "config.json", 665, "0daed7749b4f02b8f76240d5444551d7b08712dab4d0adb8239c56ba823bb7b4"
+    ),
+    RemoteFile(
+        "merges.txt", 456_318, "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5"
+    ),
+    RemoteFile(
+        "vocab.json", 1_042_301, "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783"
+    ),
+    RemoteFile(
+        "model.safetensors",
+        548_105_171,
+        "248dfc3911869ec493c76e65bf2fcf7f615828b0254c12b473182f0f81d3a707",
     ),
 )
 
@@ -131,7 +139,9 @@ def _has_digest(path: Path, file: RemoteFile) -> bool:
         return hashlib.file_digest(content, "sha256").hexdigest() == file.digest
 
 
-def _download(url: str, path: Path, file: RemoteFile, attempts: int, wait: float, timeout: float) -> None:
+def _download(
+    url: str, path: Path, file: RemoteFile, attempts: int, wait: float, timeout: float
+) -> None:
     """Bring one file to its full size, from where it ends, and check its digest."""
     failures, reason = 0, ""
     while _size(path) < file.size:
@@ -172,7 +182,9 @@ def _read_on(url: str, path: Path, file: RemoteFile, timeout: float) -> str:
             urllib.request.Request(url, headers=headers), timeout=timeout
         ) as response:
             resumed = response.status == http.client.PARTIAL_CONTENT
-            if resumed and not response.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
+            if resumed and not response.headers.get("Content-Range", "").startswith(
+                f"bytes {have}-"
+            ):
                 path.unlink()
                 return "the server went on from another place"
             _append(response, path, file, have if resumed else 0)
@@ -266,13 +278,17 @@ def _install(workspace: Path, place: Path) -> None:
 def main() -> None:
     """Run the command: fetch the model and say what is in use; exit with 1 after an error."""
     size = sum(file.size for file in FILES) / 1e6
-    print(f"GPT-2 small: {size:,.0f} MB, from {BASE_URL.partition('/resolve')[0]}, under the MIT licence.")
+    print(
+        f"GPT-2 small: {size:,.0f} MB, from {BASE_URL.partition('/resolve')[0]}, under the MIT licence."
+    )
     try:
         print(*fetch(), sep="\n")
     except CheckpointError as error:
         sys.exit(str(error))
     except KeyboardInterrupt:
-        sys.exit("Stopped. What has been fetched is kept, and the next `make data` goes on from there.")
+        sys.exit(
+            "Stopped. What has been fetched is kept, and the next `make data` goes on from there."
+        )
 
 
 if __name__ == "__main__":

@@ -29,9 +29,7 @@ REAL = "gpt2"  # folder of the real model
 STAND_IN = "stand_in_"  # beginning of the stand-in's file names
 FILES = ("model.safetensors", "vocab.json", "merges.txt", "config.json")
 END = "<|endoftext|>"  # the token between two texts
-HOW_TO_FETCH = (
-    "GPT-2 small itself is not here. `make data` in the course's folder fetches it: 550 MB, MIT licence."
-)
+HOW_TO_FETCH = "GPT-2 small itself is not here. `make data` in the course's folder fetches it: 550 MB, MIT licence."
 PARTS = {  # the parameters of a block, with the axes of their shapes: d numbers a token, 4d in between
     "ln_1.weight": "d",
     "ln_1.bias": "d",
@@ -58,7 +56,11 @@ def _list_byte_symbols() -> list[str]:
     Printable bytes stand for themselves; the other 68 get the characters from U+0100 on. So a space
     is written Ġ and a line break Ċ.
     """
-    printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), 256)]
+    printable = [
+        *range(ord("!"), ord("~") + 1),
+        *range(ord("¡"), ord("¬") + 1),
+        *range(ord("®"), 256),
+    ]
     return [chr(byte) for byte in printable] + [chr(256 + n) for n in range(256 - len(printable))]
 
 
@@ -90,7 +92,9 @@ def to_text(symbols: Iterable[str]) -> str:
 
 
 # GPT-2's rule, for a text of which each letter, digit and space was made one of ASCII.
-_WORD = re.compile(r"'(?:s|t|re|ve|m|ll|d)| ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-9]+|\s+(?!\S)|\s+", re.ASCII)
+_WORD = re.compile(
+    r"'(?:s|t|re|ve|m|ll|d)| ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-9]+|\s+(?!\S)|\s+", re.ASCII
+)
 
 
 def split_words(text: str) -> list[str]:
@@ -99,7 +103,9 @@ def split_words(text: str) -> list[str]:
     >>> split_words("It's 2 keys, or more.")
     ['It', "'s", ' 2', ' keys', ',', ' or', ' more', '.']
     """
-    simple = "".join(character if character.isascii() else _simplify(character) for character in text)
+    simple = "".join(
+        character if character.isascii() else _simplify(character) for character in text
+    )
     return [text[found.start() : found.end()] for found in _WORD.finditer(simple)]
 
 
@@ -207,7 +213,9 @@ def _read_files(folder: Path, prefix: str = "") -> tuple[dict, int, int, dict, d
     tuple
         tensors, heads, layers, vocabulary and ranks, as in `Checkpoint`
     """
-    tensors_path, vocabulary_path, merges_path, config_path = (folder / f"{prefix}{name}" for name in FILES)
+    tensors_path, vocabulary_path, merges_path, config_path = (
+        folder / f"{prefix}{name}" for name in FILES
+    )
     config = _read_json(config_path, ("n_embd", "n_head", "n_layer", "n_positions"))
     vocabulary, ranks = _read_json(vocabulary_path, (END,)), _read_merges(merges_path)
     tensors = _read_tensors(tensors_path)
@@ -275,4 +283,6 @@ def _read_tensors(path: Path) -> dict[str, np.ndarray]:
 
 def _unreadable(path: Path, error: Exception) -> CheckpointError:
     reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return CheckpointError(f"{path} cannot be read ({reason}); get this file of the course's data anew.")
+    return CheckpointError(
+        f"{path} cannot be read ({reason}); get this file of the course's data anew."
+    )

@@ -121,7 +121,10 @@ def _call_with_longer_keys(layer: Any, arrays: Sequence, options: Mapping[str, A
     queries, keys, *others = arrays
     longer = (join([queries, queries], axis=-1), join([keys, keys], axis=-1), *others)
     mask = options.get("mask")
-    layer(*longer, **{**options, "d_k": 2 * options["d_k"], "mask": mask if mask is None else mask * 0})
+    layer(
+        *longer,
+        **{**options, "d_k": 2 * options["d_k"], "mask": mask if mask is None else mask * 0},
+    )
 
 
 def _run_compiled(
@@ -214,7 +217,9 @@ def _gradient_of(function: Callable, arrays: Sequence, index: int, dtype: str) -
     except Exception:  # noqa: BLE001 - if there is an output, only the backward pass fails
         function(*map(ops.stop_gradient, tensors))
     return (
-        np.zeros(tuple(arrays[index].shape), dtype) if gradient is None else ops.convert_to_tensor(gradient)
+        np.zeros(tuple(arrays[index].shape), dtype)
+        if gradient is None
+        else ops.convert_to_tensor(gradient)
     )
 
 
@@ -305,7 +310,10 @@ def _with_weights(
 ) -> Any:
     layer = make()
     if wanted == STATE:
-        return {moment: _weights_after(layer, calls, arrays, options) for moment, calls in _MOMENTS.items()}
+        return {
+            moment: _weights_after(layer, calls, arrays, options)
+            for moment, calls in _MOMENTS.items()
+        }
     if wanted == MODEL:
         return _in_a_model(layer, arrays, weights, saved=False)
     if wanted in (PADDED, HANDED_ON):
@@ -360,7 +368,10 @@ def _needs_numbers(error: BaseException) -> bool:
     return (
         (isinstance(error, NotImplementedError) and "symbolic" in str(error))
         or type(error).__name__ in ("TracerArrayConversionError", "ConcretizationTypeError")
-        or (isinstance(error, (NotImplementedError, TypeError, RuntimeError)) and "meta" in str(error))
+        or (
+            isinstance(error, (NotImplementedError, TypeError, RuntimeError))
+            and "meta" in str(error)
+        )
     )
 
 
@@ -375,7 +386,9 @@ def _set(layer: Any, weights: Mapping[str, np.ndarray]) -> None:
     for name, array in weights.items():
         weight = _weight(layer, name)
         if tuple(weight.shape) != array.shape:
-            raise ValueError(f"`self.{name}` has shape {tuple(weight.shape)}; expected {array.shape}")
+            raise ValueError(
+                f"`self.{name}` has shape {tuple(weight.shape)}; expected {array.shape}"
+            )
         weight.assign(array)
 
 

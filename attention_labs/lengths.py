@@ -137,7 +137,9 @@ def lost_by_rotary(
     return runs
 
 
-def _yield_weights_of_trained_heads(task, method, sinusoidal_encoding, rotate, alibi_bias, seeds, steps):
+def _yield_weights_of_trained_heads(
+    task, method, sinusoidal_encoding, rotate, alibi_bias, seeds, steps
+):
     """Train a head for each seed, and yield its weights on 256 words, for the later half of the queries.
 
     Yield three arrays: the distance from each query to each word, the weight on the word, and
@@ -157,7 +159,9 @@ def _yield_weights_of_trained_heads(task, method, sinusoidal_encoding, rotate, a
         sentences = rng.integers(_WORDS, size=(8, length))
         batch, query, key = _questions(task, sentences)
         late = query >= length // 2
-        weights = _attend(words[sentences], method, tables[length], head, tables[length].earlier)[-1]
+        weights = _attend(words[sentences], method, tables[length], head, tables[length].earlier)[
+            -1
+        ]
         yield (
             query[late, np.newaxis] - np.arange(length),
             weights[batch[late], query[late]],

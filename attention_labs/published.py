@@ -42,7 +42,9 @@ def words_stand_where_published(sets: Sets) -> str | None:
     for language, indices in INDEX.items():
         for word, index in indices.items():
             if word not in sets[language]:
-                return f"the {LANGUAGES[language]} words lack {word!r}, which should be number {index}"
+                return (
+                    f"the {LANGUAGES[language]} words lack {word!r}, which should be number {index}"
+                )
             actual = sets[language].words.index(word)
             if actual != index:
                 return f"the {LANGUAGES[language]} word {word!r} is number {actual}, not {index}"

@@ -56,7 +56,9 @@ class TinyModel:
 
     def __repr__(self) -> str:
         p = self.parameters
-        return f"<a model of {len(p['blocks'])} blocks, {self.heads} heads, {len(self.words)} words>"
+        return (
+            f"<a model of {len(p['blocks'])} blocks, {self.heads} heads, {len(self.words)} words>"
+        )
 
     def encode(self, text: str) -> np.ndarray:
         """Return the numbers of a text's words, which are split at spaces: int, shape (1, L)."""

@@ -122,7 +122,8 @@ def mask(masked_softmax: Callable, scores: np.ndarray, words: Sequence[str]) -> 
         "causal": causal,
         "all": causal | True,
         "window of 2": causal & ~np.tri(len(words), k=-2, dtype=bool),
-        "last word is padding": np.arange(len(words)) < np.broadcast_to(len(words) - 1, causal.shape),
+        "last word is padding": np.arange(len(words))
+        < np.broadcast_to(len(words) - 1, causal.shape),
     }
 
     def draw(**cells: bool) -> tuple:

@@ -288,7 +288,9 @@ class _AssertionReader:
             has_star = any(isinstance(part, ast.Starred) for part in target.elts)
             for index, part in enumerate(target.elts):
                 element: ast.expr = ast.Subscript(value, ast.Constant(index), ast.Load())
-                self._record_assignment(part, value if has_star else ast.copy_location(element, value))
+                self._record_assignment(
+                    part, value if has_star else ast.copy_location(element, value)
+                )
 
     def _expand(self, node: Any) -> Any:
         """Replace the test cell's local variables in an expression by what was assigned to them."""
@@ -371,7 +373,9 @@ class _AssertionReader:
                 return self._classify_comparison(left, op, right)
             case ast.Call(func=ast.Attribute(value=inner, attr="all"), args=[]):  # (a == b).all()
                 return self._classify(inner)
-            case ast.Call(args=[ast.GeneratorExp(elt=item) | ast.ListComp(elt=item), *_]) if name == "all":
+            case ast.Call(args=[ast.GeneratorExp(elt=item) | ast.ListComp(elt=item), *_]) if (
+                name == "all"
+            ):
                 return self._classify(item)
             case ast.Call(args=[inner, *_]) if name in _TRUE_CALLS:
                 return self._classify(inner)
@@ -429,7 +433,9 @@ class _AssertionReader:
         """
         names = self.names_to_define
         sides = sides[:2]
-        student_sides = [side for side in sides if names is None or names & find_read_or_assigned_names(side)]
+        student_sides = [
+            side for side in sides if names is None or names & find_read_or_assigned_names(side)
+        ]
         has_full_value = any(_is_full_value(side, names) for side in student_sides)
         is_relation = names is not None and len(student_sides) > 1
         if (

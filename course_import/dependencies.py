@@ -275,7 +275,9 @@ class Dependencies:
                 add_to_course_list(self.course, "library", name)
         for package in self.packages:
             add_to_course_list(self.course, "imports", package)
-        entries = [f'    "{name}": {_format_base85_literal(data)},\n' for name, data in self.files.items()]
+        entries = [
+            f'    "{name}": {_format_base85_literal(data)},\n' for name, data in self.files.items()
+        ]
         if entries:
             source = _FILES_MODULE.format(lab=lab, files="".join(entries))
             title = "Files that came with imported labs."

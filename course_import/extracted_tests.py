@@ -190,14 +190,14 @@ class NotebookDefinitions:
         if any("simplefilter" in ast.unparse(part) for part in body):
             # While an answer is called, NumPy is told not to warn. This test asks for its warnings.
             body = _AllowWarnings().allow_in(body)
-        beside = _AskBeside(subject or "answer")
+        call_transformer = _AskBeside(subject or "answer")
         body = [_TypeCallTransformer().visit(deepcopy(part)) for part in body]
-        statements = [ast.unparse(beside.visit(part)) for part in body]
-        if beside.is_used:
+        statements = [ast.unparse(call_transformer.visit(part)) for part in body]
+        if call_transformer.is_used:
             sources.append("from autograder.judging.function_tests import call_beside")
         if expectation.is_used:
             sources.append("from autograder.judging.function_tests import expect_error")
-        if beside.asks_for_figure:
+        if call_transformer.asks_for_figure:
             sources.append("import matplotlib.pyplot")
             sources.append('matplotlib.pyplot.close("all")')
         parts += [*sources, *statements]
@@ -208,7 +208,13 @@ class NotebookDefinitions:
         parameters = [subject or "answer", *sorted(unknown_names), *sorted(helper_functions)]
         source = f"def {name}({', '.join(parameters)}):\n{text}\n"
         return ExtractedTest(
-            name, subject, variables, hidden, source, sorted(unknown_names), sorted(helper_functions)
+            name,
+            subject,
+            variables,
+            hidden,
+            source,
+            sorted(unknown_names),
+            sorted(helper_functions),
         )
 
 
@@ -256,7 +262,10 @@ def _find_objects_of_tests(cells: Sequence[SourceCell], student_functions: Set[s
             continue
         for statement in cell.tree.body if cell.tree else ():
             is_assignment = isinstance(statement, (ast.Assign, ast.AnnAssign))
-            if is_assignment and find_read_or_assigned_names(statement) & {*student_functions, *names}:
+            if is_assignment and find_read_or_assigned_names(statement) & {
+                *student_functions,
+                *names,
+            }:
                 names |= find_changed_names(statement)
     return names - names_elsewhere
 
@@ -266,7 +275,11 @@ class _TypeCallTransformer(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
-        if get_called_name(node) == "type" and isinstance(node.func, ast.Name) and len(node.args) == 1:
+        if (
+            get_called_name(node) == "type"
+            and isinstance(node.func, ast.Name)
+            and len(node.args) == 1
+        ):
             return ast.Attribute(node.args[0], "__class__", ast.Load())
         return node
 
@@ -318,7 +331,9 @@ def _select_statements(
     helpers = {statement.name for statement in assertions if isinstance(statement, ast.FunctionDef)}
     statements = []
     for statement in available:
-        calls_helper = isinstance(statement, ast.Expr) and get_called_name(statement.value) in helpers
+        calls_helper = (
+            isinstance(statement, ast.Expr) and get_called_name(statement.value) in helpers
+        )
         if statement in assertions or calls_helper:
             statements.append(statement)
     needed_names = set().union(*map(find_free_names, statements))
@@ -345,7 +360,9 @@ def _has_asked_effect(
     """Return True for a call that draws, prints or may change an argument, if a test asks for it."""
     if isinstance(statement, ast.With):
         contexts = {
-            name for item in statement.items for name in find_read_or_assigned_names(item.context_expr)
+            name
+            for item in statement.items
+            for name in find_read_or_assigned_names(item.context_expr)
         }
         return bool(contexts & needed_names)
     if not isinstance(statement, (ast.Assign, ast.Expr)):
@@ -354,7 +371,9 @@ def _has_asked_effect(
     if any(ast.unparse(target) == "sys.stdout" for target in targets):
         return True
     calls = [node for node in ast.walk(statement) if get_called_name(node) in student_functions]
-    arguments = {name for call in calls for name in find_read_or_assigned_names(call)} - student_functions
+    arguments = {
+        name for call in calls for name in find_read_or_assigned_names(call)
+    } - student_functions
     return bool(calls) and bool(needed_names & {*arguments, *PYPLOT_NAMES, "sys"})
 
 
@@ -389,7 +408,9 @@ def may_affect_later_assertions(statement: ast.stmt) -> bool:
     """
     if isinstance(statement, ast.Expr):
         name = get_called_name(statement.value) if isinstance(statement.value, ast.Call) else ""
-        is_condition = isinstance(statement.value, (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.Constant))
+        is_condition = isinstance(
+            statement.value, (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.Constant)
+        )
         return not is_condition and name not in _DISPLAY_NAMES
     safe_statements = (ast.Assert, ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom)
     return not isinstance(statement, safe_statements) or "rand" in ast.unparse(statement)

@@ -253,9 +253,7 @@ class ImportReport:
         if partly_imported_points:
             numbers = join_words(report.cell.number for report in incomplete)
             noun = "cell" if numbers.isdigit() else "cells"
-            summary += (
-                f"; {partly_imported_points:g} came over with less than their tests ask ({noun} {numbers})"
-            )
+            summary += f"; {partly_imported_points:g} came over with less than their tests ask ({noun} {numbers})"
         if lost_points:
             summary += f"; {format_count(lost_points, 'point')} did not come over"
         problem_count = sum(len(report.problems) for report in self.cells)
@@ -620,7 +618,10 @@ class _NotebookImporter:
             self.reports[cell.number].lost_points = cell.points
         self._note_type_checks(cell, without_comparison)
         self.compared[cell.number] = compared
-        self.without_comparison[cell.number], self.lost_values[cell.number] = without_comparison, lost_values
+        self.without_comparison[cell.number], self.lost_values[cell.number] = (
+            without_comparison,
+            lost_values,
+        )
 
     def _add_comparisons(
         self,
@@ -628,7 +629,9 @@ class _NotebookImporter:
         comparisons_by_name: Mapping[str, list[tuple[RecordedCall | None, Assertion]]],
     ) -> list[ExercisePlan]:
         """Add comparisons as test cases to exercises; prefer exercises just before the test."""
-        names = [name for name in comparisons_by_name if self._is_written_just_before_test(name, cell)]
+        names = [
+            name for name in comparisons_by_name if self._is_written_just_before_test(name, cell)
+        ]
         if not names:
             names = [name for name in comparisons_by_name if name in self.functions] or list(
                 comparisons_by_name
@@ -830,7 +833,9 @@ class _NotebookImporter:
         for assertion in assertions:
             subjects |= assertion.names
         subjects &= set(self.functions)
-        subjects = {name for name in subjects if self._is_written_just_before_test(name, cell)} or subjects
+        subjects = {
+            name for name in subjects if self._is_written_just_before_test(name, cell)
+        } or subjects
         for test in self.extracted_tests[cell.number]:
             names = {test.subject, *test.variables}
             own_assertions = []
@@ -848,11 +853,15 @@ class _NotebookImporter:
         The cases are compared outside. A test whose assertions may depend on each other, as one that
         draws random numbers, is kept whole.
         """
-        if not test.hidden or any(map(may_affect_later_assertions, cell.tree.body if cell.tree else ())):
+        if not test.hidden or any(
+            map(may_affect_later_assertions, cell.tree.body if cell.tree else ())
+        ):
             return test
         lines: set[int] = set()
         for assertion in self.assertions[cell.number]:
-            is_asked = assertion.kind in _KINDS_IN_TESTS and assertion not in self.compared[cell.number]
+            is_asked = (
+                assertion.kind in _KINDS_IN_TESTS and assertion not in self.compared[cell.number]
+            )
             if is_asked and test.subject in assertion.names:
                 lines.update(assertion.lines)
         smaller = self.definitions.make_test(cell, lines, True, test.subject, test.variables)
@@ -861,7 +870,9 @@ class _NotebookImporter:
     def _add_test(self, cell: SourceCell, test: ExtractedTest, label: str) -> ExercisePlan | str:
         """Add a test function to its exercise; return the exercise, or an obstacle as text."""
         trial = self.recording.trials.get(test.name)
-        names = self._find_read_variables_set_by_tests({test.subject, *test.helper_functions}, [cell.number])
+        names = self._find_read_variables_set_by_tests(
+            {test.subject, *test.helper_functions}, [cell.number]
+        )
         if names:
             return f"the solution reads {_quote_names(names)}, which a test sets"
         if trial is None:
@@ -967,21 +978,25 @@ class _NotebookImporter:
             if plan.name in (*find_functions_and_variables(cell.tree)[0], *find_classes(cell.tree)):
                 homes.append(cell.number)
         if len(homes) > 1 and plan.tests[0] < homes[-1]:
-            return (
-                f"cells {join_words(homes)} define `{plan.name}`, each for its own tests; rename one of them"
-            )
+            return f"cells {join_words(homes)} define `{plan.name}`, each for its own tests; rename one of them"
         if not is_exercise_name(plan.name):
-            return f"`{plan.name}` is no name for an exercise: plain letters, and no double `_`, are"
+            return (
+                f"`{plan.name}` is no name for an exercise: plain letters, and no double `_`, are"
+            )
         if plan.points <= 0:
             return "no points hang on it"
         if plan.answer_cell.number in self.recording.errors:
             return "its solution raises"
-        names = self._find_read_variables_set_by_tests({plan.name, *plan.further_functions}, plan.tests)
+        names = self._find_read_variables_set_by_tests(
+            {plan.name, *plan.further_functions}, plan.tests
+        )
         if names:
             return f"its solution reads {_quote_names(names)}, which a test sets"
         return ""
 
-    def _find_read_variables_set_by_tests(self, functions: set[str], tests: Sequence[int]) -> list[str]:
+    def _find_read_variables_set_by_tests(
+        self, functions: set[str], tests: Sequence[int]
+    ) -> list[str]:
         """Return the variables that these functions read although only a test sets them."""
         roles: dict[str, set[str]] = {}
         for cell in self._select("given", "solution", "test"):
@@ -1036,7 +1051,9 @@ class _NotebookImporter:
             if names:
                 report.outcome = f"the answer to {_quote_names(names)}"
         elif cell.role == "task":
-            report.additions.append("the answer is written into a cell below it; students may add cells")
+            report.additions.append(
+                "the answer is written into a cell below it; students may add cells"
+            )
         if cell.is_code and cell.role != "test":
             if cell.source != cell.source_with_pass_for_magics:
                 report.additions.append("magics and shell commands are taken out: a lab has none")
@@ -1287,10 +1304,16 @@ class _NotebookImporter:
             attach_pictures(text, self.folder, self.reports[cell.number])
             if cell.role == "task":
                 yield text
-                answer = nbformat.v4.new_markdown_cell("(The source notebook has no answer to this task.)")
+                answer = nbformat.v4.new_markdown_cell(
+                    "(The source notebook has no answer to this task.)"
+                )
                 yield _add_answer_metadata(answer, f"answer-{name}", cell.points)
             else:
-                yield _add_answer_metadata(text, name, cell.points) if cell.role == "by hand" else text
+                yield (
+                    _add_answer_metadata(text, name, cell.points)
+                    if cell.role == "by hand"
+                    else text
+                )
         elif cell.tree is None and cell.role != "test":
             # The cell is not valid Python, so only the marks show which lines are the solution.
             visible = SOLUTION_REGION.sub(r"\1# YOUR CODE HERE", cell.source)
@@ -1318,7 +1341,9 @@ class _NotebookImporter:
         functions, variables = find_functions_and_variables(cell.tree)
         definitions = {*functions, *find_import_and_class_names(cell.tree)}
         definitions |= {*variables} & self._find_later_names(cell)
-        return not definitions and bool(find_read_or_assigned_names(cell.tree) & self.names_to_define)
+        return not definitions and bool(
+            find_read_or_assigned_names(cell.tree) & self.names_to_define
+        )
 
     def _find_later_names(self, cell: SourceCell) -> set[str]:
         """Return the names that are used in later cells, and the variables of all exercises."""
@@ -1337,8 +1362,12 @@ class _NotebookImporter:
         for statement in reversed(cell.tree.body if cell.tree else []):
             if isinstance(statement, ast.Assert) or statement.lineno in cell.hidden_lines:
                 continue
-            if names & find_changed_names(statement) or self._is_import_for_answers(statement, cell):
-                sources.insert(0, ast.get_source_segment(cell.source_with_pass_for_magics, statement) or "")
+            if names & find_changed_names(statement) or self._is_import_for_answers(
+                statement, cell
+            ):
+                sources.insert(
+                    0, ast.get_source_segment(cell.source_with_pass_for_magics, statement) or ""
+                )
                 names |= find_read_or_assigned_names(statement)
         return "\n".join(sources)
 
@@ -1445,7 +1474,9 @@ def _select_cases_evenly(cases: Sequence[CaseSource], count: int) -> list[CaseSo
     return [cases[place] for place in sorted(places)]
 
 
-def _assign_parts_to_cases(cases: Sequence[CaseSource], parts: Mapping[int, str]) -> list[CaseSource]:
+def _assign_parts_to_cases(
+    cases: Sequence[CaseSource], parts: Mapping[int, str]
+) -> list[CaseSource]:
     """Return the cases with the name of their part, so that equal labels in two parts differ."""
     if not parts:
         return list(cases)
@@ -1511,7 +1542,9 @@ def _find_written_files(tree: ast.AST | None) -> set[str]:
     files = set()
     for node in ast.walk(tree) if tree else ():
         match node:
-            case ast.Call(func=ast.Name("open"), args=[ast.Constant(str(name)), ast.Constant(str(mode)), *_]):
+            case ast.Call(
+                func=ast.Name("open"), args=[ast.Constant(str(name)), ast.Constant(str(mode)), *_]
+            ):
                 if set(mode) & set("wax"):
                     files.add(name)
     return files

@@ -42,7 +42,17 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*(?: *, *[A-Za-z_]\w*)*) *=(?!=)")
 _NUMPY_NUMBER = re.compile(r"np\.(?:int|uint|float)\d+\((.*)\)")
 # Functions that give True in a test that was saved without its outputs.
 _PREDICATES = frozenset(
-    ("all", "any", "isinstance", "isclose", "allclose", "array_equal", "equals", "issubset", "issuperset")
+    (
+        "all",
+        "any",
+        "isinstance",
+        "isclose",
+        "allclose",
+        "array_equal",
+        "equals",
+        "issubset",
+        "issuperset",
+    )
 )
 _GRADER_METHODS = frozenset(("check", "check_all", "export", "to_pdf", "add_plugin_files"))
 _PROMPT_LINE = re.compile(r"([A-Za-z_]\w*) *= *\.\.\. *$")
@@ -293,7 +303,9 @@ def convert_solution_marks(source: str) -> str:
                 lines.pop()  # the line before is a solution, too
             else:
                 if "NO PROMPT" not in line and not single[1]:
-                    lines += [_make_prompt(name, source) for name in _find_assigned_names(single[2])]
+                    lines += [
+                        _make_prompt(name, source) for name in _find_assigned_names(single[2])
+                    ]
                 lines.append(f"{single[1]}### BEGIN SOLUTION")
             end = f"{single[1]}### END SOLUTION"
             lines += [f"{single[1]}{single[2]}", end]
@@ -455,7 +467,9 @@ def _remove_otter_calls(source: str) -> str:
 def _add_test_calls(source: str) -> str:
     """Append calls of the test functions to a test cell. Otter would call them itself."""
     body = getattr(parse_code(source), "body", [])
-    calls = {get_called_name(statement.value) for statement in body if isinstance(statement, ast.Expr)}
+    calls = {
+        get_called_name(statement.value) for statement in body if isinstance(statement, ast.Expr)
+    }
     lines = [source]
     for statement in body:
         if not isinstance(statement, ast.FunctionDef) or not statement.name.startswith("test"):

@@ -412,7 +412,8 @@ def _try_test(
     message = compare_by_test_function(expected, copy_value(expected), 0.0, copy_inputs(inputs))
     if message:
         return TestTrial(
-            {}, f"it needs more than the results of calls, which alone leave a submission. {message}"
+            {},
+            f"it needs more than the results of calls, which alone leave a submission. {message}",
         )
     zeros = zero_recorded_values(expected)
     has_value = has_recorded_value(expected)

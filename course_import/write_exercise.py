@@ -227,7 +227,9 @@ def make_exercise_source(
         "np.": "import numpy as np",
         "pd.": "import pandas as pd",
     }
-    lines = [line for prefix, line in libraries.items() if re.search(rf"\b{re.escape(prefix)}", text)]
+    lines = [
+        line for prefix, line in libraries.items() if re.search(rf"\b{re.escape(prefix)}", text)
+    ]
     if lines:
         imports.append("\n".join(lines) + "\n")
     from_checks = sorted({case.test_name for case in cases if case.test and not case.hidden})

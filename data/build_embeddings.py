@@ -68,7 +68,9 @@ def read_lexicon(path: Path = DATA / "lexicon.csv") -> list[Meaning]:
 
 def read_alignments(path: Path = DATA / "alignments.txt") -> list[tuple[str, str, set]]:
     """Sentence pairs linked by hand: the English one, the French one, the pairs (i, j) of linked words."""
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    lines = [
+        line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")
+    ]
     pairs = []
     for block in "\n".join(lines).strip().split("\n\n"):
         part = dict(line.split(": ", 1) for line in block.splitlines())
@@ -100,7 +102,9 @@ def construct(lexicon: list[Meaning]) -> dict[str, dict[str, np.ndarray]]:
         )
         for language in LANGUAGES:
             for number, inflection in enumerate(meaning.forms[language]):
-                sense = base + share["inflection"] * direction("inflection", meaning.key, str(number))
+                sense = base + share["inflection"] * direction(
+                    "inflection", meaning.key, str(number)
+                )
                 for word in inflection:
                     senses[language].setdefault(word, []).append(sense)
     return {
@@ -170,7 +174,9 @@ def correct(vectors: dict[str, dict[str, np.ndarray]]) -> None:
             for c in range(10):
                 slope[products.size + 10 * i + c, :split, c] = mixing[i]
         slope = slope.reshape(len(slope), -1)
-        missing = np.concatenate([(products - q @ k.T).ravel(), (CONTEXT - mixing @ k[:, :10]).ravel()])
+        missing = np.concatenate(
+            [(products - q @ k.T).ravel(), (CONTEXT - mixing @ k[:, :10]).ravel()]
+        )
         missing += slope @ (now - first).ravel()
         now = first + np.linalg.lstsq(slope, missing, rcond=None)[0].reshape(now.shape)
     vectors["en"].update(zip(keys, now[:split]))
@@ -206,7 +212,9 @@ def translation_precision(lexicon, sets, source: str) -> float:
         for word in meaning.words(source):
             listed.setdefault(word, set()).update(meaning.words(target))
     queries, keys = _normal(sets[source]), _normal(sets[target])
-    nearest = np.concatenate([(rows @ keys.T).argmax(axis=1) for rows in np.array_split(queries, 20)])
+    nearest = np.concatenate(
+        [(rows @ keys.T).argmax(axis=1) for rows in np.array_split(queries, 20)]
+    )
     words = sets[target].words
     return np.mean([words[best] in listed[word] for word, best in zip(sets[source].words, nearest)])
 
@@ -313,9 +321,15 @@ def list_differences(folder: Path, other_folder: Path) -> list[str]:
 
 
 def main(arguments=None) -> int:
-    parser = argparse.ArgumentParser(description="Build the shipped word vectors, and measure them.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 on any difference")
-    parser.add_argument("--misses", action="store_true", help="also print each word aligned wrongly")
+    parser = argparse.ArgumentParser(
+        description="Build the shipped word vectors, and measure them."
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit 1 on any difference"
+    )
+    parser.add_argument(
+        "--misses", action="store_true", help="also print each word aligned wrongly"
+    )
     options = parser.parse_args(arguments)
     if options.check:
         with tempfile.TemporaryDirectory() as folder:
@@ -328,7 +342,9 @@ def main(arguments=None) -> int:
     for name, figure in figures.items():
         print(f"{name:40} {figure}")
     if options.misses:
-        print(*alignment_accuracy({each: store.read(DATA, each) for each in LANGUAGES})[-1], sep="\n")
+        print(
+            *alignment_accuracy({each: store.read(DATA, each) for each in LANGUAGES})[-1], sep="\n"
+        )
     return 0
 
 

@@ -45,7 +45,9 @@ class Sentences(Grammar):
         if verb.what == ("language",) and self.often(0.5):
             sentence = P(english, french) + self.pair("languages")
             sentence = sentence._replace(
-                french=sentence.french.rsplit(" ", 1)[0] + " le " + sentence.french.rsplit(" ", 1)[1]
+                french=sentence.french.rsplit(" ", 1)[0]
+                + " le "
+                + sentence.french.rsplit(" ", 1)[1]
             )
         if self.often(0.1):
             sentence += self.pick(
@@ -63,7 +65,8 @@ class Sentences(Grammar):
             if self.often(0.35):  # in front, in either language
                 comma = " ," if self.often(0.4) else ""
                 return P(
-                    f"{when.english}{comma} {sentence.english}", f"{when.french}{comma} {sentence.french}"
+                    f"{when.english}{comma} {sentence.english}",
+                    f"{when.french}{comma} {sentence.french}",
                 )
             if self.often(0.25):  # in front in one language only
                 return P(f"{sentence.english} {when.english}", f"{when.french} {sentence.french}")
@@ -76,7 +79,16 @@ class Sentences(Grammar):
             verb
             for verb in self.verbs
             if verb.infinitive
-            in ("signer", "adopter", "fermer", "construire", "vendre", "trouver", "acheter", "ouvrir")
+            in (
+                "signer",
+                "adopter",
+                "fermer",
+                "construire",
+                "vendre",
+                "trouver",
+                "acheter",
+                "ouvrir",
+            )
         ]
         verb = self.pick(verbs)
         subject = self.thing(*verb.what)
@@ -112,7 +124,17 @@ class Sentences(Grammar):
 
     def being(self):
         """*The horse is faster than the donkey*, *la paix est importante*."""
-        kinds = ["person", "animal", "place", "document", "abstract", "thing", "nature", "family", "abstract"]
+        kinds = [
+            "person",
+            "animal",
+            "place",
+            "document",
+            "abstract",
+            "thing",
+            "nature",
+            "family",
+            "abstract",
+        ]
         kind = self.pick(kinds)
         subject = self.thing(kind, share=0.15)
         plural = subject.subject == "ils"
@@ -131,7 +153,9 @@ class Sentences(Grammar):
                     "long": "longer",
                 }.get(english, f"more {english}")
                 return (
-                    subject + P(f"{am} {better} than", f"{est} plus {form} que") + self.thing(kind, share=0.1)
+                    subject
+                    + P(f"{am} {better} than", f"{est} plus {form} que")
+                    + self.thing(kind, share=0.1)
                 )
             if choice < 0.55:
                 return subject + P(f"{am} not {english}", f"ne {est} pas {form}")
@@ -145,7 +169,8 @@ class Sentences(Grammar):
             return (
                 fast
                 + P(
-                    f"{'are' if many else 'is'} faster than", f"{'sont' if many else 'est'} plus {rapide} que"
+                    f"{'are' if many else 'is'} faster than",
+                    f"{'sont' if many else 'est'} plus {rapide} que",
                 )
                 + self.thing("animal", "train", "bus", "car")
             )
@@ -164,10 +189,15 @@ class Sentences(Grammar):
                 )
                 + self.when()
             )
-        person = self.pick([self.thing("person", "family"), P("she", "elle", "elle", 1), P("he", "il")])
+        person = self.pick(
+            [self.thing("person", "family"), P("she", "elle", "elle", 1), P("he", "il")]
+        )
         return (
             person
-            + P("are" if person.subject == "ils" else "is", "sont" if person.subject == "ils" else "est")
+            + P(
+                "are" if person.subject == "ils" else "is",
+                "sont" if person.subject == "ils" else "est",
+            )
             + self.where()
         )
 
@@ -220,10 +250,15 @@ class Sentences(Grammar):
                 + self.thing(*verb.what)
                 + self.pick([P("", ""), self.where(), self.when()]),
                 P(*self.deed(verb, who, "simple")) + self.thing(*verb.what),
-                P("how much do" if many else "how much does", "combien coûtent" if many else "combien coûte")
+                P(
+                    "how much do" if many else "how much does",
+                    "combien coûtent" if many else "combien coûte",
+                )
                 + place
                 + P("cost", ""),
-                P("can you help me", "pouvez vous m aider à") + P(*carry) + self.thing("thing", "clothes"),
+                P("can you help me", "pouvez vous m aider à")
+                + P(*carry)
+                + self.thing("thing", "clothes"),
                 P(f"{you[0]} {mood[0]}", f"{you[1]} {mood[1]}")
                 + self.pick([self.when(), P("today", "aujourd hui"), P("", "")]),
                 P("do you have", "avez vous") + self.thing("thing", "family", "animal"),
@@ -282,7 +317,9 @@ class Sentences(Grammar):
                 ("the weather is cold", "le temps est froid"),
             ]
         )
-        gave = self.pick([("gave", "a donné"), ("sold", "a vendu"), ("showed", "a montré"), ("read", "a lu")])
+        gave = self.pick(
+            [("gave", "a donné"), ("sold", "a vendu"), ("showed", "a montré"), ("read", "a lu")]
+        )
         pupil = self.thing("person", "child")
         one = P(
             "the " + (teller := self.pick(self.nouns["person"])).english[0],
@@ -307,7 +344,9 @@ class Sentences(Grammar):
                     *self.pick(
                         [
                             (n.english[1], n.french[1])
-                            for n in self.nouns["thing"] + self.nouns["animal"] + self.nouns["person"]
+                            for n in self.nouns["thing"]
+                            + self.nouns["animal"]
+                            + self.nouns["person"]
                         ]
                     )
                 )
@@ -319,7 +358,9 @@ class Sentences(Grammar):
                 P("i would like", "je voudrais")
                 + self.some(*self.noun(["food", "drink", "drink"]))
                 + self.please(0.6),
-                P("i would like", "je voudrais") + self.thing("dish", "thing", "clothes") + self.please(0.6),
+                P("i would like", "je voudrais")
+                + self.thing("dish", "thing", "clothes")
+                + self.please(0.6),
                 self.weather(),
                 P(f"if {weather[0]} tomorrow ,", f"si {weather[1]} demain ,") + self.future(verb),
                 P(f"{weather[0]}", f"{weather[1]}") + self.pick([self.when, self.where])(),
@@ -365,7 +406,11 @@ class Sentences(Grammar):
                 ),
                 P(f"the price of {price[0]}", f"le prix de {price[1]}")
                 + self.pick(
-                    [P("increased", "a augmenté"), P("is increasing", "augmente"), P("is high", "est élevé")]
+                    [
+                        P("increased", "a augmenté"),
+                        P("is increasing", "augmente"),
+                        P("is high", "est élevé"),
+                    ]
                 )
                 + self.when(),
                 one
@@ -452,7 +497,12 @@ class Sentences(Grammar):
 
     def bare(self, plural):
         noun = self.pick(
-            [noun for kind in ("thing", "place", "animal") for noun in self.nouns[kind] if not noun.gender]
+            [
+                noun
+                for kind in ("thing", "place", "animal")
+                for noun in self.nouns[kind]
+                if not noun.gender
+            ]
         )
         return noun.english[plural], noun.french[plural]
 
@@ -466,7 +516,10 @@ class Sentences(Grammar):
         rain = self.pick([("rained", "plu"), ("snowed", "neigé")])
         a_lot = self.often(0.6)
         return (
-            P(f"it {rain[0]}{' a lot' if a_lot else ''}", f"il a {'beaucoup ' if a_lot else ''}{rain[1]}")
+            P(
+                f"it {rain[0]}{' a lot' if a_lot else ''}",
+                f"il a {'beaucoup ' if a_lot else ''}{rain[1]}",
+            )
             + self.pick([self.when, self.where])()
         )
 
@@ -516,8 +569,12 @@ def make(count: int = COUNT, seed: int = SEED) -> str:
 
 
 def main(arguments=None) -> int:
-    parser = argparse.ArgumentParser(description="Make the sentence pairs of the lab learning-to-align.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 on any difference")
+    parser = argparse.ArgumentParser(
+        description="Make the sentence pairs of the lab learning-to-align."
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit 1 on any difference"
+    )
     options = parser.parse_args(arguments)
     if options.check:
         same = FILE.read_text(encoding="utf-8") == make()

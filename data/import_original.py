@@ -61,13 +61,19 @@ def import_original(
             notes.append(f"{path.name} is the original lab's file.")
         else:
             original = False
-            notes.append(f"{path.name} is not the original lab's file (its git blob hash is {blob}).")
+            notes.append(
+                f"{path.name} is not the original lab's file (its git blob hash is {blob})."
+            )
         vectors = _read_vectors(path, content, words)
         sets[language] = Embeddings(language, "imported", tuple(vocabulary), vectors)
     if original:
         sets = {each: Embeddings(each, "original", s.words, s.vectors) for each, s in sets.items()}
     install(sets, Path(data_dir), checks)
-    return [*notes, f"In use now: the {sets['en'].name} vectors, {words:,} of each language.", LICENCE]
+    return [
+        *notes,
+        f"In use now: the {sets['en'].name} vectors, {words:,} of each language.",
+        LICENCE,
+    ]
 
 
 def git_blob_hash(content: bytes) -> str:
@@ -117,14 +123,25 @@ def read_vocabulary(path: Path, words: int = WORDS) -> list[str]:
     try:
         for opcode, argument, _ in pickletools.genops(content):
             if opcode.name not in _PLAIN_OPCODES:
-                raise refusal(path, f"is refused: a vocabulary needs no pickle opcode {opcode.name}")
+                raise refusal(
+                    path, f"is refused: a vocabulary needs no pickle opcode {opcode.name}"
+                )
             # The memo is a table that grows to the largest index asked for.
             if opcode.name == "LONG_BINPUT" and argument > len(content):
                 raise refusal(path, "is refused: it would fill the memory")
         found = _PlainUnpickler(io.BytesIO(content)).load()
-    except (pickle.UnpicklingError, ValueError, EOFError, LookupError, TypeError, AttributeError) as error:
+    except (
+        pickle.UnpicklingError,
+        ValueError,
+        EOFError,
+        LookupError,
+        TypeError,
+        AttributeError,
+    ) as error:
         raise refusal(path, f"is not a whole pickle ({error})") from None
-    if type(found) is not dict or not all(type(k) is str and type(v) is int for k, v in found.items()):
+    if type(found) is not dict or not all(
+        type(k) is str and type(v) is int for k, v in found.items()
+    ):
         raise refusal(path, "is not a dict of words to whole numbers")
     if sorted(found.values()) != list(range(words)):
         raise refusal(path, f"does not number {words:,} words from 0 to {words - 1:,}, each once")
@@ -143,14 +160,18 @@ def _read_vectors(path, content, words):
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             if sum(member.file_size for member in archive.infolist()) > 16 * words * DIMENSIONS:
-                raise refusal(path, f"unpacks to more than {words:,} vectors of {DIMENSIONS} numbers")
+                raise refusal(
+                    path, f"unpacks to more than {words:,} vectors of {DIMENSIONS} numbers"
+                )
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             arrays = list(file.values())
     except (OSError, ValueError, EOFError, RuntimeError, MemoryError, *_BAD_ZIP) as error:
         raise refusal(path, f"is not a whole .npz file of numbers ({error})") from None
     if len(arrays) != 1 or arrays[0].shape != (words, DIMENSIONS) or arrays[0].dtype.kind != "f":
         seen = ", ".join(f"{array.dtype} {array.shape}" for array in arrays) or "none"
-        raise refusal(path, f"should hold one floating array ({words}, {DIMENSIONS}), and holds {seen}")
+        raise refusal(
+            path, f"should hold one floating array ({words}, {DIMENSIONS}), and holds {seen}"
+        )
     if not np.isfinite(arrays[0]).all():
         raise refusal(path, "has a number that is not finite (NaN or infinity)")
     return arrays[0].astype(np.float32)

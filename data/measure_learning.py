@@ -26,7 +26,10 @@ from autograder.authoring.lab import read_lab
 from autograder.core.course import read_course
 
 SEEDS = range(5)
-COMPANIONS = [("programme", "informatique"), ("computer", "program")]  # never apart in the training sentences
+COMPANIONS = [
+    ("programme", "informatique"),
+    ("computer", "program"),
+]  # never apart in the training sentences
 
 
 def ibm_model_1(lab, rounds: int = 6) -> np.ndarray:
@@ -76,7 +79,9 @@ def aligner(lab, parameters):
     """Return a function that aligns words by the given parameters."""
 
     def vectors(words, row_of, table):
-        return np.array([table[row_of[w]] if w in row_of else np.zeros(table.shape[1]) for w in words])
+        return np.array(
+            [table[row_of[w]] if w in row_of else np.zeros(table.shape[1]) for w in words]
+        )
 
     return lambda french, english: lab.attention_weights(
         vectors(french, lab.french_row, parameters["queries"]),
@@ -115,9 +120,17 @@ def main() -> int:
         print(f"learned, start {seed}     {shares[-1]:.3f}  {kinds_of_misses(align, known)}")
         print(f"  loss on every tenth training pair {final_loss(lab, parameters):.3f}")
         best = align(french, english).argmax(axis=1)
-        print("  published sentence:", " ".join(f"{word}:{english[k]}" for word, k in zip(french, best)))
-        print(f"  informatique looks at computer with weight {align(*COMPANIONS)[1, 0]:.2f}", flush=True)
-    print(f"learned, five starts  {np.mean(shares):.3f}, from {min(shares):.3f} to {max(shares):.3f}")
+        print(
+            "  published sentence:",
+            " ".join(f"{word}:{english[k]}" for word, k in zip(french, best)),
+        )
+        print(
+            f"  informatique looks at computer with weight {align(*COMPANIONS)[1, 0]:.2f}",
+            flush=True,
+        )
+    print(
+        f"learned, five starts  {np.mean(shares):.3f}, from {min(shares):.3f} to {max(shares):.3f}"
+    )
     return 0
 
 

@@ -18,7 +18,15 @@ from autograder.core.course import read_course
 
 STEPS = 1000
 TABLE = Path(__file__).with_name("translator_runs.csv")
-COLUMNS = ["start", "encoder block", "seconds", "next words", "sentences", "links found", "links asked"]
+COLUMNS = [
+    "start",
+    "encoder block",
+    "seconds",
+    "next words",
+    "sentences",
+    "links found",
+    "links asked",
+]
 
 
 def measured(lab, start: int, encoder_block: bool) -> list:

@@ -49,7 +49,11 @@ def _noun(entry):
         many = many if many != one else one + "s"
     un, _, des = french.replace("_", " ").partition(":")
     if not des:
-        des = un[:-2] + "aux" if un.endswith(("al",)) else un + ("x" if un.endswith(("eau", "eu")) else "s")
+        des = (
+            un[:-2] + "aux"
+            if un.endswith(("al",))
+            else un + ("x" if un.endswith(("eau", "eu")) else "s")
+        )
     return Noun((one, many), (un, des), int(gender == "f"))
 
 
@@ -83,7 +87,15 @@ def _verb(line):
         stem = infinitive[:-2]
         we = stem + {"g": "e", "c": ""}.get(stem[-1], "")
         we = we[:-1] + "ç" if stem[-1] == "c" else we
-        forms += [stem + "e", stem + "es", stem + "e", we + "ons", stem + "ez", stem + "ent", stem + "é"]
+        forms += [
+            stem + "e",
+            stem + "es",
+            stem + "e",
+            we + "ons",
+            stem + "ez",
+            stem + "ent",
+            stem + "é",
+        ]
     who, _, what = use.partition("|")
     return Verb(
         tuple(english.split()),
@@ -104,7 +116,9 @@ def elide(text):
     """French words as they are written: *le eau* becomes *l eau*, and *de le* becomes *du*."""
     words, out = text.split(), []
     for word, after in zip(words, [*words[1:], "."]):
-        out.append(WORDS["ELIDED"][word] if word in WORDS["ELIDED"] and vowel_first(after) else word)
+        out.append(
+            WORDS["ELIDED"][word] if word in WORDS["ELIDED"] and vowel_first(after) else word
+        )
     words, out = out, []
     for word in words:
         if out and (out[-1], word) in MERGED:
@@ -118,7 +132,8 @@ def article(text):
     """English words as they are written: *a apple* becomes *an apple*."""
     words = text.split()
     return [
-        "an" if word == "a" and after[0] in "aeio" else word for word, after in zip(words, [*words[1:], "."])
+        "an" if word == "a" and after[0] in "aeio" else word
+        for word, after in zip(words, [*words[1:], "."])
     ]
 
 
@@ -128,9 +143,12 @@ class Grammar:
     def __init__(self, seed: int = 0):
         self.rng = np.random.default_rng(seed)
         self.nouns = {
-            kind: [_noun(entry) for entry in _entries(text)] for kind, text in WORDS["NOUNS"].items()
+            kind: [_noun(entry) for entry in _entries(text)]
+            for kind, text in WORDS["NOUNS"].items()
         }
-        self.by_name = {noun.english[0]: (noun, kind) for kind, nouns in self.nouns.items() for noun in nouns}
+        self.by_name = {
+            noun.english[0]: (noun, kind) for kind, nouns in self.nouns.items() for noun in nouns
+        }
         self.adjectives = {
             kind: [_adjective(entry) for entry in _entries(text)]
             for kind, text in WORDS["ADJECTIVES"].items()
@@ -187,7 +205,9 @@ class Grammar:
             return self.some(noun, kind)
         if kind == "abstract" or kind == "material":
             return Phrase(
-                noun.english[0], f"{'la' if noun.gender else 'le'} {noun.french[0]}", *endings(noun, 0)
+                noun.english[0],
+                f"{'la' if noun.gender else 'le'} {noun.french[0]}",
+                *endings(noun, 0),
             )
         if kind == "family" and self.often(0.8):
             return self.owned(noun, kind, share)
@@ -252,12 +272,20 @@ class Grammar:
         english, french, _ = self.with_adjective(noun, kind, plural, share)
         owner = self.pick(list(WORDS["OWNERS"]))
         masculine, feminine, several = WORDS["OWNERS"][owner].split()
-        form = several if plural else feminine if noun.gender and not vowel_first(french) else masculine
+        form = (
+            several
+            if plural
+            else feminine
+            if noun.gender and not vowel_first(french)
+            else masculine
+        )
         return Phrase(f"{owner} {english}", f"{form} {french}", *endings(noun, plural))
 
     def country(self):
         noun = self.pick(self.countries)
-        return Phrase(noun.english[0], f"{'la' if noun.gender else 'le'} {noun.french[0]}", *endings(noun, 0))
+        return Phrase(
+            noun.english[0], f"{'la' if noun.gender else 'le'} {noun.french[0]}", *endings(noun, 0)
+        )
 
     def institution(self):
         """Names whose adjectives English puts before them and French behind."""
@@ -278,7 +306,10 @@ class Grammar:
         if people and self.often(0.4):
             english = self.pick(list(WORDS["PRONOUNS"]))
             return Phrase(
-                english, WORDS["PRONOUNS"][english], WORDS["PRONOUNS"][english], int(english == "she")
+                english,
+                WORDS["PRONOUNS"][english],
+                WORDS["PRONOUNS"][english],
+                int(english == "she"),
             )
         return self.thing(*verb.who, share=0.3)
 
@@ -301,7 +332,9 @@ class Grammar:
             + ["not", "don", "never", "did", "didn", "modal", "modal", "mustn"]
         )
         tenses += (
-            ["will"] * 2 if verb.infinitive in WORDS["FUTURE"] and pronoun in ("il", "elle", "ils") else []
+            ["will"] * 2
+            if verb.infinitive in WORDS["FUTURE"] and pronoun in ("il", "elle", "ils")
+            else []
         )
         tenses += (
             ["literary"] * 3
@@ -344,7 +377,10 @@ class Grammar:
         if tense == "don":
             return f"{subject.english} {do}n t {base}", f"{subject.french} ne {now} pas"
         if tense == "never":
-            return f"{subject.english} never {with_s if third else base}", f"{subject.french} ne {now} jamais"
+            return (
+                f"{subject.english} never {with_s if third else base}",
+                f"{subject.french} ne {now} jamais",
+            )
         if tense in ("did", "didn"):
             no = "did not" if tense == "did" else "didn t"
             helper, rest = done.split(" ", 1)
@@ -429,7 +465,8 @@ class Grammar:
                 Phrase(f"in {city.english}", f"à {city.french}"),
                 Phrase(f"for {city.english}", f"pour {city.french}"),
                 Phrase(
-                    f"in {country.english}", f"{'en' if feminine else 'à le'} {country.french.split()[1]}"
+                    f"in {country.english}",
+                    f"{'en' if feminine else 'à le'} {country.french.split()[1]}",
                 ),
                 Phrase("on", "sur") + thing,
                 Phrase("under", "sous") + thing,

@@ -64,7 +64,9 @@ def find_limits(path: Path) -> Iterator[Limit]:
             for item in node.body:
                 if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
                     name = item.target.id
-                    yield Limit(f"{node.name}.{name}", getattr(defaults, name), _comment(lines, item))
+                    yield Limit(
+                        f"{node.name}.{name}", getattr(defaults, name), _comment(lines, item)
+                    )
         for name in filter(_NAME.fullmatch, _assigned_names(node)):
             module = module or _import_module(path)
             yield Limit(name.lstrip("_"), getattr(module, name), _comment(lines, node))
@@ -119,7 +121,9 @@ def make_page() -> str:
                 value = format_value(limit.name, limit.value)
                 rows.append(f"| `{limit.name}` | {value} | {limit.comment} | `{place}` |\n")
         if rows:
-            table = f"| limit | value | of what | in `{folder}/` |\n|---|---|---|---|\n{''.join(rows)}"
+            table = (
+                f"| limit | value | of what | in `{folder}/` |\n|---|---|---|---|\n{''.join(rows)}"
+            )
             parts.append(f"## {title}\n\n{table}")
     return "\n".join(parts)
 

@@ -81,7 +81,9 @@ def main() -> int:
     stale = find_stale_pages(pages)
     if "--check" in sys.argv[1:]:
         if stale:
-            print(f"docs/misconceptions is stale ({', '.join(stale)}); run python docs/misconceptions.py.")
+            print(
+                f"docs/misconceptions is stale ({', '.join(stale)}); run python docs/misconceptions.py."
+            )
             return 1
         print("docs/misconceptions is up to date.")
         return 0

@@ -108,7 +108,9 @@ def _read_submissions(
     """
     students = list(graded_submissions)
     released_sources = frozenset(cell.source for cell in release_for_grading(lab).cells)
-    calls = [(str(classroom.notebook_path(student, lab.name)), released_sources) for student in students]
+    calls = [
+        (str(classroom.notebook_path(student, lab.name)), released_sources) for student in students
+    ]
     outcomes = run_calls_in_workers(
         read_notebook_as_json,
         calls,
@@ -193,7 +195,9 @@ def find_lab_pairs(
             students = (first.student, second.student)
             pair = SimilarPair(lab.name, students, score.words, score.code, score.passage)
             similar_pairs.append(pair)
-    return same_file_pairs[:MAX_LAB_PAIRS] + interleave_pairs_by_student(similar_pairs)[:MAX_LAB_PAIRS]
+    return (
+        same_file_pairs[:MAX_LAB_PAIRS] + interleave_pairs_by_student(similar_pairs)[:MAX_LAB_PAIRS]
+    )
 
 
 def _read_common_tokens(lab: Lab) -> list[TokenStreams]:

@@ -230,7 +230,11 @@ def _student_cells(notebook: dict, released_sources: frozenset[str]) -> Iterator
     for cell in notebook["cells"]:
         nbgrader = cell["metadata"].get("nbgrader")
         is_locked = nbgrader is not None and not nbgrader.get("solution")
-        if not is_locked and cell.get("id") != "grader-notes" and cell["source"] not in released_sources:
+        if (
+            not is_locked
+            and cell.get("id") != "grader-notes"
+            and cell["source"] not in released_sources
+        ):
             yield cell
 
 
@@ -273,7 +277,9 @@ class _RarePassageIndex:
     ):
         self._length, self._min_passages, self._min_share = length, min_passages, min_share
         self._count = len(streams)
-        self._hashes = [_hash_passages(_number_tokens(tokens, vocabulary), length) for tokens in streams]
+        self._hashes = [
+            _hash_passages(_number_tokens(tokens, vocabulary), length) for tokens in streams
+        ]
         common = [np.array([], np.uint64)]
         for tokens in common_streams:
             common.append(_hash_passages(_number_tokens(tokens, vocabulary), length))
@@ -282,7 +288,9 @@ class _RarePassageIndex:
 
     def _index_rare_passages(self, common_hashes: np.ndarray) -> None:
         """Find the passages that few submissions have, and count those that each pair shares."""
-        own_hashes = [np.unique(hashes[~_contains(common_hashes, hashes)]) for hashes in self._hashes]
+        own_hashes = [
+            np.unique(hashes[~_contains(common_hashes, hashes)]) for hashes in self._hashes
+        ]
         hashes = np.concatenate([np.array([], np.uint64), *own_hashes])
         owners = np.repeat(np.arange(self._count), [len(part) for part in own_hashes])
         order = np.argsort(hashes, kind="stable")
@@ -402,7 +410,9 @@ def _longest_shared_passage(
     return f"{passage} …" if len(words) > MAX_PASSAGE_WORDS else passage
 
 
-def _replace_common_words(words: Sequence[str], mask: Iterable[bool], placeholder: str) -> list[str]:
+def _replace_common_words(
+    words: Sequence[str], mask: Iterable[bool], placeholder: str
+) -> list[str]:
     """Return a submission's words in lower case; replace words not to be compared by unique texts.
 
     Words outside the mask and breaks between notebook cells are replaced by texts that equal no

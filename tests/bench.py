@@ -134,7 +134,9 @@ def rename_variables(source, number):
         if isinstance(function, ast.FunctionDef):
             names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
             arguments = function.args.args + function.args.kwonlyargs
-            own = {name.id for name in names if isinstance(name.ctx, ast.Store)} - {a.arg for a in arguments}
+            own = {name.id for name in names if isinstance(name.ctx, ast.Store)} - {
+                a.arg for a in arguments
+            }
             for name in names:
                 if name.id in own:
                     name.id = f"{name.id}_{number}"
@@ -152,7 +154,11 @@ def make_class(folder, lab, count):
 
 def illustrations(lab):
     """Return the sources of the cells that grading skips."""
-    return {c.source for c in release_for_grading(lab).cells if "illustration" in c.metadata.get("tags", [])}
+    return {
+        c.source
+        for c in release_for_grading(lab).cells
+        if "illustration" in c.metadata.get("tags", [])
+    }
 
 
 # The graders
@@ -255,7 +261,11 @@ def bench_grading(lab, counts):
         few = make_class(Path(name), lab, SAMPLE)
         before = [stock(few, lab, equal) for equal in (False, True)]
         rows, alone = [], None
-        guests = [] if WebAssembly.explain_unavailability() or lab.needs else [n for n in counts if n <= 320]
+        guests = (
+            []
+            if WebAssembly.explain_unavailability() or lab.needs
+            else [n for n in counts if n <= 320]
+        )
         for count, sandbox in [
             *((n, "auto") for n in counts),
             *((n, "webassembly") for n in guests),
@@ -350,7 +360,9 @@ def bench_check(labs):
     for lab in labs:
         for exercise in lab.exercises.values():
             answers = exercise.reference, exercise.misconceptions[-1].function
-            times = [sorted(first_check(exercise, answer) for _ in range(3))[1] for answer in answers]
+            times = [
+                sorted(first_check(exercise, answer) for _ in range(3))[1] for answer in answers
+            ]
             table.add_row(exercise.name, *(f"{each:.0f}" for each in times))
     OUT.print(table)
 

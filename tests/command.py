@@ -29,7 +29,9 @@ def autograder(*arguments, cwd=ROOT, env=(), here=False) -> subprocess.Completed
     here : bool
         Run the functions of workers in the command's process: for tests that are not about workers.
     """
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("AUTOGRADER")}
+    variables = {
+        name: value for name, value in os.environ.items() if not name.startswith("AUTOGRADER")
+    }
     with tempfile.TemporaryDirectory() as folder:
         output_paths = [os.path.join(folder, name) for name in ("out", "err")]
         process_arguments = (

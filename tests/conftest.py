@@ -38,7 +38,9 @@ def no_leaked_settings():
         for name in after:
             del os.environ[name]
         os.environ.update(before)
-        pytest.fail(f"The test changed the environment and did not restore it: {sorted({*before, *after})}")
+        pytest.fail(
+            f"The test changed the environment and did not restore it: {sorted({*before, *after})}"
+        )
 
 
 @pytest.fixture
@@ -110,6 +112,8 @@ def browser():
     from e2e import driving
 
     if not driving.CHROMIUM or not importlib.util.find_spec("playwright"):
-        pytest.skip("No browser here: Debian's package `chromium` and PyPI's `playwright` run these tests.")
+        pytest.skip(
+            "No browser here: Debian's package `chromium` and PyPI's `playwright` run these tests."
+        )
     with driving.chromium() as browser:
         yield browser

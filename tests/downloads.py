@@ -125,7 +125,9 @@ Files:
 def blackboard_files(user="ada1", date="Friday, November 20, 2026 2:03:22 PM EST", receipt=True):
     begins = f"qkv-attention_{user}_attempt_2026-11-20-14-03-22"
     files = {f"{begins}_qkv-attention.ipynb": notebook(user)}
-    return files | ({f"{begins}.txt": RECEIPT.format(user=user, date=date).encode()} if receipt else {})
+    return files | (
+        {f"{begins}.txt": RECEIPT.format(user=user, date=date).encode()} if receipt else {}
+    )
 
 
 def blackboard_attempts(*minutes):

@@ -95,7 +95,9 @@ def results(
             answers[of.name if of else get_grade_id(cell)] = cell.source
         if grader.get("grade"):
             name = exercise.name if exercise else get_grade_id(cell)
-            verdict = Verdict.MANUAL if not exercise else Verdict.WRONG if name in wrong else Verdict.PASS
+            verdict = (
+                Verdict.MANUAL if not exercise else Verdict.WRONG if name in wrong else Verdict.PASS
+            )
             bad = verdict is Verdict.WRONG
             points = grader["points"]
             said = {"misconception": misconception, **facts} if bad else {}

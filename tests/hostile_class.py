@@ -140,7 +140,9 @@ _ERRORS = (
 )
 
 
-def beside(folder: Path, lab: Lab, honest: int = 10) -> dict[bool, dict[str, tuple[list[tuple], str, float]]]:
+def beside(
+    folder: Path, lab: Lab, honest: int = 10
+) -> dict[bool, dict[str, tuple[list[tuple], str, float]]]:
     """Grade a class and make its pages twice, without hostile submissions (False) and with them (True).
 
     Of each honest student the marks, the feedback page and the seconds that the judging took.
@@ -171,7 +173,11 @@ def beside(folder: Path, lab: Lab, honest: int = 10) -> dict[bool, dict[str, tup
         rows = [json.loads(line) for line in (room / "rows").read_text().splitlines()]
         results[with_attacks] = {
             student: (
-                [(r["exercise"], r["score"], r["verdict"]) for r in rows if r["student"] == student],
+                [
+                    (r["exercise"], r["score"], r["verdict"])
+                    for r in rows
+                    if r["student"] == student
+                ],
                 (room / "feedback" / student / lab.name / f"{lab.name}.html").read_text("utf-8"),
                 sum(r["seconds"] for r in rows if r["student"] == student),
             )

@@ -98,7 +98,9 @@ def _nodes_without_effect(tree: ast.AST) -> set[int]:
     roots: list[ast.AST] = []
     for node in ast.walk(tree):
         roots += [
-            value for value in (getattr(node, "annotation", None), getattr(node, "returns", None)) if value
+            value
+            for value in (getattr(node, "annotation", None), getattr(node, "returns", None))
+            if value
         ]
         roots += getattr(node, "decorator_list", [])
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -117,7 +119,10 @@ def _replacements(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         yield "logic", deepcopy(node.operand)
     elif isinstance(node, ast.BinOp) and type(node.op) in _SWAPS:
-        yield "number", ast.BinOp(deepcopy(node.left), _SWAPS[type(node.op)](), deepcopy(node.right))
+        yield (
+            "number",
+            ast.BinOp(deepcopy(node.left), _SWAPS[type(node.op)](), deepcopy(node.right)),
+        )
     elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
         yield "logic", ast.Constant(not node.value)
     elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
@@ -163,7 +168,9 @@ def order_tests(module: str) -> list[str]:
         paths = [place] if place.is_file() else sorted(place.rglob("test_*.py"))
         files += [path.relative_to(ROOT).as_posix() for path in paths]
     stem = Path(module).stem
-    return sorted(files, key=lambda file: not re.search(rf"\b{stem}\b", (ROOT / file).read_text("utf-8")))
+    return sorted(
+        files, key=lambda file: not re.search(rf"\b{stem}\b", (ROOT / file).read_text("utf-8"))
+    )
 
 
 def survives(copy: Path, module: str, source: str, tests: list[str]) -> bool:
@@ -196,7 +203,9 @@ def survives(copy: Path, module: str, source: str, tests: list[str]) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("modules", nargs="+", help="files, such as autograder/judging/compare.py")
-    parser.add_argument("--sample", type=int, help="only so many mutants of each module, chosen at random")
+    parser.add_argument(
+        "--sample", type=int, help="only so many mutants of each module, chosen at random"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kind", choices=KINDS, action="append", help="only mutants of this kind")
     parser.add_argument("--tests", nargs="+", help="run these tests instead of the module's")
@@ -217,7 +226,9 @@ def _test_mutants(copy: Path, module: str, options: argparse.Namespace) -> int:
     tests = options.tests or order_tests(module)
     if not survives(copy, module, source, tests):
         sys.exit(f"{module}: its tests fail without any mutation, or take too long.")
-    mutants = [mutant for mutant in make_mutants(source) if not options.kind or mutant.kind in options.kind]
+    mutants = [
+        mutant for mutant in make_mutants(source) if not options.kind or mutant.kind in options.kind
+    ]
     if options.sample is not None and options.sample < len(mutants):
         mutants = random.Random(options.seed).sample(mutants, options.sample)
         mutants.sort(key=lambda mutant: mutant.line)
@@ -227,7 +238,10 @@ def _test_mutants(copy: Path, module: str, options: argparse.Namespace) -> int:
             survivors += 1
             print(f"{module}:{mutant}", flush=True)
     minutes = (time.monotonic() - start) / 60
-    print(f"{module}: {survivors} of {len(mutants)} mutants survive ({minutes:.0f} minutes)", flush=True)
+    print(
+        f"{module}: {survivors} of {len(mutants)} mutants survive ({minutes:.0f} minutes)",
+        flush=True,
+    )
     return survivors
 
 

@@ -82,7 +82,9 @@ def perfect(lab: Lab) -> NotebookNode:
     solution = lab.read_solution()
     notebook = deepcopy(release_notebook(solution, lab))
     sources = {
-        get_grade_id(c): c.source for c in solution.cells if c.metadata.get("nbgrader", {}).get("solution")
+        get_grade_id(c): c.source
+        for c in solution.cells
+        if c.metadata.get("nbgrader", {}).get("solution")
     }
     for cell in notebook.cells:
         if source := sources.get(get_grade_id(cell)):
@@ -124,7 +126,11 @@ def written_out(exercise: Exercise, function: Callable | None) -> str | None:
             statements.setdefault(name, node)
     line = inspect.getsourcelines(function)[1]
     own = next(
-        (n for n in ast.parse(path.read_text("utf-8")).body if _is_written_out(n, exercise.name, line)),
+        (
+            n
+            for n in ast.parse(path.read_text("utf-8")).body
+            if _is_written_out(n, exercise.name, line)
+        ),
         None,
     )
     if not isinstance(own, (ast.FunctionDef, ast.ClassDef)):
@@ -138,12 +144,17 @@ def written_out(exercise: Exercise, function: Callable | None) -> str | None:
     while todo:
         for name in {n.id for n in ast.walk(todo.pop()) if isinstance(n, ast.Name)}:
             definition = statements.get(name)
-            if definition is not None and definition not in needed_statements and _plain(definition):
+            if (
+                definition is not None
+                and definition not in needed_statements
+                and _plain(definition)
+            ):
                 needed_statements.append(definition)
                 todo.append(definition)
     right = _Right(set(exercise.lab.exercises))
     parts = [
-        ast.unparse(right.visit(deepcopy(n))) for n in [*(n for n in body if n in needed_statements), own]
+        ast.unparse(right.visit(deepcopy(n)))
+        for n in [*(n for n in body if n in needed_statements), own]
     ]
     return "\n\n\n".join(
         [*(_right_function(exercise, name) for name in sorted(right.used)), *parts],
@@ -289,7 +300,9 @@ def _plain(node: ast.stmt) -> bool:
     return isinstance(node, ast.Import) or not getattr(node, "decorator_list", [])
 
 
-def submissions(lab: Lab, count: int, seed: int = 0, hostile: bool = False) -> Iterator[tuple[str, bytes]]:
+def submissions(
+    lab: Lab, count: int, seed: int = 0, hostile: bool = False
+) -> Iterator[tuple[str, bytes]]:
     """(what it is, the file's bytes) of `count` submissions: a third perfect, the rest with 1 to 3 mistakes.
 
     Parameters

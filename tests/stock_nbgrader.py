@@ -164,7 +164,9 @@ def stock(course: Path) -> dict[str, str]:
                 grades = book.find_submission_notebook(LAB, LAB, student).grades
             except MissingEntry:
                 grades = []
-            scores = {grade.name.removeprefix("test-").replace("-", "_"): grade.score for grade in grades}
+            scores = {
+                grade.name.removeprefix("test-").replace("-", "_"): grade.score for grade in grades
+            }
         points_by_attack[attack] = marks(scores, exercise)
         if error:
             points_by_attack[attack] += " (autograding failed)"

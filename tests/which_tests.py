@@ -88,7 +88,9 @@ def tests_for(name: str) -> list[str]:
 def changed_files() -> list[str]:
     """Return the files that differ from the last commit."""
     command = ["git", "diff", "--name-only", "HEAD"]
-    return subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=True).stdout.split()
+    return subprocess.run(
+        command, cwd=ROOT, text=True, capture_output=True, check=True
+    ).stdout.split()
 
 
 def pytest_command(names: Iterable[str]) -> str:
@@ -102,7 +104,9 @@ def pytest_command(names: Iterable[str]) -> str:
 
 
 def main() -> None:
-    names = [Path(name).resolve().relative_to(ROOT).as_posix() for name in sys.argv[1:]] or changed_files()
+    names = [
+        Path(name).resolve().relative_to(ROOT).as_posix() for name in sys.argv[1:]
+    ] or changed_files()
     print(pytest_command(names) or "Nothing has changed.")
 
 

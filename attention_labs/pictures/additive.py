@@ -127,7 +127,9 @@ def joined(encoder_states: np.ndarray, decoder_state: np.ndarray):
     figure, (left, right) = plt.subplots(1, 2, figsize=(8, 2.8))
     scale = {"cmap": COLOURS, "vmin": -2.5, "vmax": 2.5, "aspect": "auto"}
     left_image = left.imshow(encoder_states, **scale)
-    left.set(title="left half $H$: encoder states", xlabel=f"columns 0 to {size - 1}", ylabel="word")
+    left.set(
+        title="left half $H$: encoder states", xlabel=f"columns 0 to {size - 1}", ylabel="word"
+    )
     left.set_xticks(range(0, size, 2))
     left.set_yticks(range(words), range(1, words + 1))
     right.imshow(np.tile(decoder_state, (words, 1)), **scale)

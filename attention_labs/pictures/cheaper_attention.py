@@ -7,7 +7,13 @@ import numpy as np
 from attention_labs.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, picture, plt
 from attention_labs.pictures.long_contexts import in_bytes
 
-_LINES = ((ORANGE, "o", "-"), (BLUE, "s", "-"), (GREEN, "^", "--"), (PURPLE, "v", "--"), (GREY, "x", ":"))
+_LINES = (
+    (ORANGE, "o", "-"),
+    (BLUE, "s", "-"),
+    (GREEN, "^", "--"),
+    (PURPLE, "v", "--"),
+    (GREY, "x", ":"),
+)
 
 
 @picture
@@ -43,7 +49,9 @@ def two_orders(length: int, d_k: int, d_v: int):
                 continue
             name, tall, wide, colour = part
             high, across = sides[tall], sides[wide]
-            axes.add_patch(plt.Rectangle((x, -high / 2), across, high, facecolor=colour, edgecolor="none"))
+            axes.add_patch(
+                plt.Rectangle((x, -high / 2), across, high, facecolor=colour, edgecolor="none")
+            )
             axes.text(x + across / 2, high / 2 + 0.12, name, ha="center", va="bottom")
             size = f"{numbers[tall]:,} × {numbers[wide]:,}"
             axes.text(x + across / 2, -high / 2 - 0.12, size, ha="center", va="top", fontsize=9)
@@ -88,7 +96,9 @@ def kept(lengths: Sequence[int], sizes: Mapping[str, Sequence[int]]):
     axes.set(xlabel="tokens so far", ylabel="kept, one head")
     axes.grid()
     axes.legend()
-    said = "; ".join(f"{label}: {', '.join(map(in_bytes, numbers))}" for label, numbers in sizes.items())
+    said = "; ".join(
+        f"{label}: {', '.join(map(in_bytes, numbers))}" for label, numbers in sizes.items()
+    )
     tokens = ", ".join(f"{n:,}" for n in lengths)
     return figure, f"What is kept after {tokens} tokens, both axes logarithmic. {said}."
 
@@ -108,7 +118,9 @@ def recall(
     ):
         for (label, numbers), (colour, marker, style) in zip(rows.items(), _LINES):
             axes.plot(pairs, numbers.mean(axis=0), marker + style, color=colour, label=label, ms=5)
-            axes.fill_between(pairs, numbers.min(axis=0), numbers.max(axis=0), color=colour, alpha=0.2, lw=0)
+            axes.fill_between(
+                pairs, numbers.min(axis=0), numbers.max(axis=0), color=colour, alpha=0.2, lw=0
+            )
             means = ", ".join(f"{number:.2f}" for number in numbers.mean(axis=0))
             said.append(f"{what}, {label}: {means}")
         axes.set_xscale("log", base=2)
@@ -119,7 +131,9 @@ def recall(
     panels[0].text(pairs[0], 1 - chance, "guessing", va="bottom")
     panels[0].set_ylim(-0.04, 1.0)
     panels[1].set_ylim(bottom=-0.05)
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(wrong))
+    figure.legend(
+        *panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(wrong)
+    )
     stored = ", ".join(map(str, pairs))
     return figure, (
         f"Two line charts over {stored} stored pairs, with bands from the smallest to the largest seed. "
@@ -142,7 +156,12 @@ def rewriting(rewritten: Mapping[str, np.ndarray], others: Mapping[str, np.ndarr
         for place, numbers in zip(places + shift, rows.values()):
             axes.plot([place, place], [numbers.min(), numbers.max()], color=GREY, lw=2.5)
             axes.text(
-                place, numbers.max() + 0.02, f"{numbers.mean():.2f}", ha="center", va="bottom", fontsize=9
+                place,
+                numbers.max() + 0.02,
+                f"{numbers.mean():.2f}",
+                ha="center",
+                va="bottom",
+                fontsize=9,
             )
         said.append(f"{label}: {', '.join(f'{n} {m:.2f}' for n, m in zip(rows, means))}")
     axes.axhline(chance, color=GREY, ls=":", lw=1.2, label="guessing")

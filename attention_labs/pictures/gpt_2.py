@@ -88,7 +88,9 @@ def merge_tree(word: Sequence[str], merges: Sequence[tuple[Sequence[str], int]])
             x = (pair[0][1] + pair[1][1]) / 2
             for _, child_x, child_y in pair:
                 axes.plot([child_x, x], [child_y + 0.22, height - 0.22], color=GREY, lw=1.2)
-            axes.text(x, height, visible(symbol), ha="center", va="center", color=ORANGE, fontsize=13)
+            axes.text(
+                x, height, visible(symbol), ha="center", va="center", color=ORANGE, fontsize=13
+            )
             nodes.append((symbol, x, height))
         parts = " ".join(map(visible, symbols))
         axes.text(len(word) - 0.2, height, f"rank {rank:,}", va="center", color=GREY)
@@ -147,7 +149,12 @@ def losses(curves: Mapping[str, np.ndarray], half: int):
 
 
 @picture
-def lens(stages: Sequence[str], tokens: Sequence[str], guesses: Sequence[Sequence[str]], shares: np.ndarray):
+def lens(
+    stages: Sequence[str],
+    tokens: Sequence[str],
+    guesses: Sequence[Sequence[str]],
+    shares: np.ndarray,
+):
     """Draw the token that the model would predict after each stage: a row a stage, a column a token.
 
     Parameters
@@ -166,8 +173,12 @@ def lens(stages: Sequence[str], tokens: Sequence[str], guesses: Sequence[Sequenc
     for row, words in enumerate(reversed(guesses)):
         for column, word in enumerate(words):
             ink = "black" if shares[::-1][row, column] > 0.5 else "white"
-            axes.text(column, row, visible(word)[:9], ha="center", va="center", color=ink, fontsize=8.5)
-    axes.set_xticks(range(len(tokens)), [visible(token) for token in tokens], rotation=45, ha="right")
+            axes.text(
+                column, row, visible(word)[:9], ha="center", va="center", color=ink, fontsize=8.5
+            )
+    axes.set_xticks(
+        range(len(tokens)), [visible(token) for token in tokens], rotation=45, ha="right"
+    )
     axes.set_yticks(range(len(stages)), list(reversed(stages)))
     axes.set(xlabel="token read", ylabel="stopped after")
     axes.spines[:].set_visible(False)

@@ -29,7 +29,14 @@ def flow():
     steps = [
         ("multiply", 1.6, "Q Kᵀ", BLUE, "(batch, $L_q$, $L_k$)", "ops.matmul"),
         ("scale", 2.7, "divide by $\\sqrt{d_k}$", BLUE, "(batch, $L_q$, $L_k$)", "/"),
-        ("mask", 3.8, "mask: hidden scores very low", ORANGE, "(batch, $L_q$, $L_k$)", "− 1e9 · mask"),
+        (
+            "mask",
+            3.8,
+            "mask: hidden scores very low",
+            ORANGE,
+            "(batch, $L_q$, $L_k$)",
+            "− 1e9 · mask",
+        ),
         ("softmax", 4.9, "softmax over the keys", GREEN, "(batch, $L_q$, $L_k$)", "ops.softmax"),
         ("average", 6.0, "multiply by V", BLUE, "(batch, $L_q$, $d_v$)", "ops.matmul"),
     ]
@@ -46,12 +53,15 @@ def flow():
     ):
         patches[name] = box(axes, x, 0.2, text, GREY).get_bbox_patch()
     patches["mask given"] = box(axes, -0.5, 3.8, "mask\n1 = hidden", GREY).get_bbox_patch()
-    places = {"queries": (1.3, 0.2), "keys": (3.1, 0.2), "values": (4.9, 0.2), "mask given": (-0.5, 3.8)}
+    places = {
+        "queries": (1.3, 0.2),
+        "keys": (3.1, 0.2),
+        "values": (4.9, 0.2),
+        "mask given": (-0.5, 3.8),
+    }
     places |= {name: (2.2, height) for name, height, *_ in steps}
     places["average"] = (3.4, 6.0)
-    arrows = (
-        "queries>multiply keys>multiply multiply>scale scale>mask mask>softmax softmax>average values>average"
-    )
+    arrows = "queries>multiply keys>multiply multiply>scale scale>mask mask>softmax softmax>average values>average"
     for start, end in [pair.split(">") for pair in arrows.split()] + [["mask given", "mask"]]:
         ends = {"patchA": patches[start], "patchB": patches[end], "shrinkA": 2, "shrinkB": 2}
         arrow(axes, places[start], places[end], lw=1.5, **ends)
@@ -73,7 +83,9 @@ def flow():
 def hidden_tables(masks: Mapping[str, np.ndarray], words: Sequence[str]):
     """Draw masks side by side, by title; 1 = hidden, shapes broadcasting to (L, L)."""
     size = len(words)
-    square = {title: np.broadcast_to(np.asarray(mask), (size, size)) for title, mask in masks.items()}
+    square = {
+        title: np.broadcast_to(np.asarray(mask), (size, size)) for title, mask in masks.items()
+    }
     figure, panels = plt.subplots(1, len(masks), figsize=(2.8 * len(masks), 3.3))
     for axes, (title, mask) in zip(panels, square.items()):
         mask_table(axes, mask == 0, words, words, title, signs="10")

@@ -53,7 +53,9 @@ def there_and_back():
     handles = [
         plt.Line2D([], [], color=GREY, lw=1.8, label="forward pass: numbers"),
         plt.Line2D([], [], color=ORANGE, lw=1.8, ls="--", label="backward pass: gradients"),
-        plt.Line2D([], [], color=BLUE, lw=0, marker="s", ms=10, label="parameters (training changes them)"),
+        plt.Line2D(
+            [], [], color=BLUE, lw=0, marker="s", ms=10, label="parameters (training changes them)"
+        ),
     ]
     axes.legend(handles=handles, loc="lower right", frameon=False, bbox_to_anchor=(1, -0.04))
     return figure, (

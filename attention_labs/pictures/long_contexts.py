@@ -150,7 +150,11 @@ def recall(distances: Sequence[int], shares: Mapping[str, Sequence[float]], chan
     for (label, numbers), (colour, marker, style) in zip(shares.items(), _LINES):
         axes.plot(distances, numbers, style, color=colour, marker=marker, ms=4, label=label)
     axes.axhline(chance, color=GREY, lw=1, ls=":", label="guessing")
-    axes.set(xlabel="distance of the fact, in positions", ylabel="share of right answers", ylim=(-0.04, 1.04))
+    axes.set(
+        xlabel="distance of the fact, in positions",
+        ylabel="share of right answers",
+        ylim=(-0.04, 1.04),
+    )
     axes.grid()
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     descriptions = []
@@ -226,7 +230,9 @@ def held_at_once(length: int, block: int):
         for column in range(length):
             in_memory = full_table or block <= column < 2 * block
             style = (
-                {"facecolor": ORANGE} if in_memory else {"facecolor": "none", "edgecolor": GREY, "lw": 0.6}
+                {"facecolor": ORANGE}
+                if in_memory
+                else {"facecolor": "none", "edgecolor": GREY, "lw": 0.6}
             )
             for row in range(length):
                 axes.add_patch(plt.Rectangle((column + 0.05, row + 0.05), 0.9, 0.9, **style))
@@ -332,7 +338,9 @@ def slow_and_fast(length: int, d: int, fast: int):
                 ends = ends[1], ends[0]
             width = min(1.2 + 7 * count / table, 8)
             colour = GREEN if is_written else GREY
-            arrow(axes, *ends, lw=width, color=colour, mutation_scale=9 + width, shrinkA=0, shrinkB=0)
+            arrow(
+                axes, *ends, lw=width, color=colour, mutation_scale=9 + width, shrinkA=0, shrinkB=0
+            )
             axes.text(4.6, y + 0.22, f"{name}: {_millions(count)}", ha="center", va="bottom")
             verb = "written" if is_written else "read"
             descriptions.append(f"{title.split(':')[0]}, {name} {verb}, {_millions(count)}")

@@ -30,7 +30,12 @@ def induction_circuit():
     figure, axes = plt.subplots(figsize=(9, 4.6))
     for column, word in enumerate(words):
         is_involved = column in (0, 1, 7)
-        axes.plot([column] * 2, [0.35, 3.6 if is_involved else 0.6], color=GREY, lw=2.5 if is_involved else 1)
+        axes.plot(
+            [column] * 2,
+            [0.35, 3.6 if is_involved else 0.6],
+            color=GREY,
+            lw=2.5 if is_involved else 1,
+        )
         axes.text(column, 0.1, word, ha="center", va="center", fontsize=12)
     arrow(axes, (0, 0.7), (1, 1.25), color=BLUE, lw=2.2)
     note = box(axes, 1, 1.55, "before me: nora", BLUE)
@@ -118,7 +123,9 @@ def attention(weights: Mapping[str, np.ndarray], words: Sequence[str]):
             f"{word} {n} → {words[best]} {best}"
             for n, (word, best) in enumerate(zip(words, table.argmax(-1)))
         ]
-        descriptions.append(f"{title}: largest weight of each row (query → key): " + ", ".join(rows))
+        descriptions.append(
+            f"{title}: largest weight of each row (query → key): " + ", ".join(rows)
+        )
     return figure, "Heatmaps of attention weights on a scale from 0 to 1. " + ". ".join(
         descriptions,
     ) + "."
@@ -185,10 +192,16 @@ def attribution(values: Mapping[str, float]):
     for row, logit in enumerate(values.values()):
         axes.text(max(logit, 0) + 0.06, row, f"{logit:.2f}", va="center")
     axes.set_yticks(range(len(values)), list(values))
-    axes.set(xlabel="raises the correct logit above the average by", xlim=(-0.2, 1.15 * max(values.values())))
+    axes.set(
+        xlabel="raises the correct logit above the average by",
+        xlim=(-0.2, 1.15 * max(values.values())),
+    )
     axes.invert_yaxis()
     description = join_named(values, values.values(), ".2f")
-    return figure, f"Bars of how much each part raises the logit of the correct next token: {description}."
+    return (
+        figure,
+        f"Bars of how much each part raises the logit of the correct next token: {description}.",
+    )
 
 
 @picture

@@ -144,7 +144,9 @@ def hand(steps: int = 4):
         axes.text(1.27 * x, 1.27 * y, f"$p = {place}$", color=colour, ha="center", va="center")
     x, y = np.sin(1), np.cos(1)
     axes.plot([x, x, 0], [0, y, y], color=ORANGE, linestyle=":", lw=1.5)
-    axes.set(xlim=(-1.5, 1.5), ylim=(-1.5, 1.5), aspect="equal", xticks=(-1, 0, 1), yticks=(-1, 0, 1))
+    axes.set(
+        xlim=(-1.5, 1.5), ylim=(-1.5, 1.5), aspect="equal", xticks=(-1, 0, 1), yticks=(-1, 0, 1)
+    )
     axes.set(xlabel=r"$\sin(p\,\omega_0)$", ylabel=r"$\cos(p\,\omega_0)$")
     return figure, (
         f"A clock face with the hand of pair 0 at the positions 0 to {steps - 1}. At position 0 it points "
@@ -248,7 +250,9 @@ def by_distance(sinusoid_scores: np.ndarray, rotary_scores: np.ndarray):
     _bar(image, panels.tolist(), "score", shrink=0.85)
     spread = [*map(_along_diagonals, both)]
     comparison = (
-        "and they are equal to rounding" if spread[1] < 1e-9 else f"and they differ by up to {spread[1]:.2g}"
+        "and they are equal to rounding"
+        if spread[1] < 1e-9
+        else f"and they differ by up to {spread[1]:.2g}"
     )
     return figure, (
         "Two square heatmaps of scores on one colour scale, the position of the query downwards, "
@@ -424,7 +428,8 @@ def hands(positions: np.ndarray, place: int, fixed: int, pairs: Sequence[int]):
     )
     angles = np.arctan2(positions[:, 0::2], positions[:, 1::2])
     description = "; ".join(
-        f"pair {pair} {(angles[place, pair] - angles[fixed, pair]) % (2 * np.pi):.2f}" for pair in pairs
+        f"pair {pair} {(angles[place, pair] - angles[fixed, pair]) % (2 * np.pi):.2f}"
+        for pair in pairs
     )
     return figure, (
         f"Clock faces with a hand for position {fixed} and a dashed one for position {place}, "

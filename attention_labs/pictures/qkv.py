@@ -403,7 +403,9 @@ def row_maxima(weights: np.ndarray, asking: Sequence[str]):
     margin = 0.1 * (largest.max() - uniform)
     figure, panels = plt.subplots(1, 2, figsize=(8.2, 4.4), sharey=True)
     panels[0].barh(asking, largest, color=BLUE)
-    panels[0].set(xlim=(0, 1.25 * largest.max()), title="scale from zero", ylabel="French words (queries)")
+    panels[0].set(
+        xlim=(0, 1.25 * largest.max()), title="scale from zero", ylabel="French words (queries)"
+    )
     panels[1].hlines(asking, uniform, largest, color=GREY)
     panels[1].plot(largest, asking, "o", color=BLUE)
     panels[1].set(xlim=(uniform - margin, largest.max() + margin), title="the same, magnified")
@@ -444,7 +446,8 @@ def temperatures(
         )
     return (
         figure,
-        "Heatmaps of the sentence, one below the other, on one scale from 0 to 1. " + " ".join(descriptions),
+        "Heatmaps of the sentence, one below the other, on one scale from 0 to 1. "
+        + " ".join(descriptions),
     )
 
 

@@ -25,7 +25,10 @@ _TOKENS = {"nora": "weaver", "weaver": "hid", "hid": "the"}
 def model():
     """Draw a model over three tokens, and one block: the residual stream and its two branches."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.4, 6.2), width_ratios=(1.15, 1))
-    for axes, title in ((left, "the model, over three tokens"), (right, "one block, for each token")):
+    for axes, title in (
+        (left, "the model, over three tokens"),
+        (right, "one block, for each token"),
+    ):
         axes.set(xlim=(0, 10), ylim=(0, 12), title=title)
         axes.set_axis_off()
     _draw_streams(left)
@@ -79,7 +82,10 @@ def _draw_block(axes) -> None:
     """Draw the two branches of a block beside the stream."""
     arrow(axes, (2.2, 0.2), (2.2, 11.8), lw=3)
     axes.text(1.7, 5.9, "residual stream x", rotation=90, ha="right", va="center")
-    branches = ((1.4, "layer norm 1", "attention", BLUE), (6.9, "layer norm 2", "feed-forward", ORANGE))
+    branches = (
+        (1.4, "layer norm 1", "attention", BLUE),
+        (6.9, "layer norm 2", "feed-forward", ORANGE),
+    )
     for low, norm, part, colour in branches:
         axes.plot([2.2, 6.6], [low - 0.6, low - 0.6], color=GREY, lw=1.4)
         arrow(axes, (6.6, low - 0.65), (6.6, low + 0.15))
@@ -90,7 +96,9 @@ def _draw_block(axes) -> None:
         arrow(axes, (6.65, low + 3.7), (2.65, low + 3.7))
         axes.text(4.5, low + 3.95, "adds", ha="center", va="bottom")
         circle = {"boxstyle": "circle,pad=0.15", "facecolor": GREY, "edgecolor": "none"}
-        axes.text(2.2, low + 3.7, "+", ha="center", va="center", color="white", fontsize=14, bbox=circle)
+        axes.text(
+            2.2, low + 3.7, "+", ha="center", va="center", color="white", fontsize=14, bbox=circle
+        )
 
 
 @picture
@@ -109,7 +117,14 @@ def generation():
         ends = {"patchA": patches[start], "patchB": patches[end], "shrinkA": 2, "shrinkB": 2}
         arrow(axes, boxes[start][:2], boxes[end][:2], lw=1.5, **ends)
     ends = {"patchA": patches["token"], "patchB": patches["text"], "shrinkA": 2, "shrinkB": 2}
-    arrow(axes, boxes["token"][:2], (1.0, 2.4), connectionstyle="angle,angleA=180,angleB=-90", lw=1.5, **ends)
+    arrow(
+        axes,
+        boxes["token"][:2],
+        (1.0, 2.4),
+        connectionstyle="angle,angleA=180,angleB=-90",
+        lw=1.5,
+        **ends,
+    )
     axes.text(1.15, 1.2, "append it, L + 1 tokens,\nand begin again", ha="left", va="center")
     axes.set(xlim=(-0.7, 9.3), ylim=(-0.1, 3.1))
     axes.axis("off")

@@ -175,7 +175,9 @@ def copying(stages: Mapping[str, np.ndarray], words: Sequence[str]):
     Frames mark the cells of an induction head: the key after the previous occurrence of the query's
     word.
     """
-    figure, panels = plt.subplots(1, len(stages), figsize=(3.7 * len(stages) + 1.2, 4.4), squeeze=False)
+    figure, panels = plt.subplots(
+        1, len(stages), figsize=(3.7 * len(stages) + 1.2, 4.4), squeeze=False
+    )
     length = len(words)
     half = length // 2
     image, descriptions = None, []
@@ -240,21 +242,43 @@ def compared(runs: Mapping[str, Run]):
     )
 
 
-_EMBEDDING, _SCORES, _FEED = "word vectors + position vectors", "scores, scaled", "feed-forward network"
+_EMBEDDING, _SCORES, _FEED = (
+    "word vectors + position vectors",
+    "scores, scaled",
+    "feed-forward network",
+)
 # Each part of the model from the bottom up: height, name, colour, labs of the forward and of the
 # backward pass.
 _PARTS = (
     (0.9, _EMBEDDING, GREY, "positions", "training: embedding_backward"),
     (2.6, "layer norm", GREEN, "tiny-transformer", "training: layer_norm_backward"),
-    (3.6, "queries, keys, values in heads", BLUE, "qkv-, multi-head-attention", "learning-to-align"),
+    (
+        3.6,
+        "queries, keys, values in heads",
+        BLUE,
+        "qkv-, multi-head-attention",
+        "learning-to-align",
+    ),
     (4.6, _SCORES, BLUE, "additive-, qkv-attention", "learning-to-align"),
     (5.6, "causal mask", BLUE, "attention-masks", "no parameters, no gradient"),
     (6.6, "softmax", BLUE, "qkv-attention", "learning-to-align: softmax_backward"),
-    (7.6, "weighted average, heads merged", BLUE, "additive-, multi-head-attention", "learning-to-align"),
+    (
+        7.6,
+        "weighted average, heads merged",
+        BLUE,
+        "additive-, multi-head-attention",
+        "learning-to-align",
+    ),
     (9.6, "layer norm", GREEN, "tiny-transformer", "training: layer_norm_backward"),
     (10.6, _FEED, PURPLE, "tiny-transformer", "training: feed_forward_backward"),
     (12.5, "layer norm, logits", GREEN, "tiny-transformer", "training: layer_norm_backward"),
-    (13.5, "loss: cross-entropy", ORANGE, "learning-to-align", "learning-to-align: cross_entropy_backward"),
+    (
+        13.5,
+        "loss: cross-entropy",
+        ORANGE,
+        "learning-to-align",
+        "learning-to-align: cross_entropy_backward",
+    ),
 )
 _AROUND = (
     ("looking-inside", "what its heads do"),
@@ -290,7 +314,9 @@ def course():
         axes.plot([4.6, 4.6], [high + 0.2, high + 0.7], color=GREY, lw=1.4)
         arrow(axes, (4.6, high + 0.7), (1.45, high + 0.7), lw=1.4)
         bead = {"boxstyle": "circle,pad=0.12", "facecolor": GREY, "edgecolor": "none"}
-        axes.text(1.2, high + 0.7, "+", ha="center", va="center", color="white", fontsize=12, bbox=bead)
+        axes.text(
+            1.2, high + 0.7, "+", ha="center", va="center", color="white", fontsize=12, bbox=bead
+        )
     heights = [part[0] for part in _PARTS]
     for lower, upper in pairwise(heights):
         if upper - lower < 1.1:  # the parts are 1 apart within a branch
@@ -299,13 +325,16 @@ def course():
         box(axes, 4.6, height, name, colour).set(fontsize=9.5)
         axes.text(8.6, height, forward, va="center", fontsize=9.5)
         axes.text(14.3, height, backward, va="center", fontsize=9.5)
-    axes.text(8.6, 8.6, "residual connections: the gradient passes unchanged", va="center", fontsize=9.5)
+    axes.text(
+        8.6, 8.6, "residual connections: the gradient passes unchanged", va="center", fontsize=9.5
+    )
     axes.text(0.2, -1.4, "labs about this model, and after it", weight="bold")
     for index, (lab, topic) in enumerate(_AROUND):
         x, y = 0.2 + 10.6 * (index % 2), -2.2 - 0.85 * (index // 2)
         axes.text(x, y, f"{lab}: {topic}", va="center", fontsize=9.5)
     parts = "; ".join(
-        f"{name}, forward {forward}, backward {backward}" for _, name, _, forward, backward in _PARTS
+        f"{name}, forward {forward}, backward {backward}"
+        for _, name, _, forward, backward in _PARTS
     )
     around = "; ".join(f"{lab}: {topic}" for lab, topic in _AROUND)
     return figure, (

@@ -137,7 +137,9 @@ def _build_lab(lab: Lab, check_only: bool, execute: bool, refresh_outputs: bool)
     )
     release_text = _format_notebook_file(release_notebook(nbformat.reads(text, as_version=4), lab))
     source = "the solution with its answers cut out"
-    return drift + _update_outdated_file(lab.release_path, release_text, source, lab.course, check_only)
+    return drift + _update_outdated_file(
+        lab.release_path, release_text, source, lab.course, check_only
+    )
 
 
 def _dump_with_new_outputs(notebook: NotebookNode, lab: Lab, refresh_all: bool) -> str:
@@ -418,7 +420,9 @@ def _update_answer_key_files(lab: Lab, contents: Mapping[str, Any], check_only: 
     drift = []
     for name, content in contents.items():
         equals = answer_key.keys_are_equal if name.endswith(".key") else operator.eq
-        drift += _update_outdated_file(folder / name, content, source, lab.course, check_only, equals)
+        drift += _update_outdated_file(
+            folder / name, content, source, lab.course, check_only, equals
+        )
     for path in sorted(folder.glob("*")):
         if path.name not in contents and not path.name.startswith("."):
             drift.append(f"{path.relative_to(lab.course.root)} (it belongs to no exercise)")
@@ -445,7 +449,9 @@ def _encode_answer_key_files(lab: Lab) -> dict[str, Any]:
         facts["graded_with"] = dict(lab.graded_with)
     exercises = list(lab.exercises.values())
     contents: dict[str, Any] = {
-        LAB_FILE: answer_key.encode_lab_description(lab.name, facts, exercises, lab.manual_questions)
+        LAB_FILE: answer_key.encode_lab_description(
+            lab.name, facts, exercises, lab.manual_questions
+        )
     }
     for exercise in exercises:
         contents[f"{exercise.name}.key"] = answer_key.encode_key(exercise)

@@ -67,7 +67,9 @@ class Domain:
                 )
         for name, values in self.flags.items():
             if not isinstance(values, Sequence) or isinstance(values, str) or not values:
-                raise ValueError(f"the flag {name!r} is {values!r}; its values are expected, such as (0, 1)")
+                raise ValueError(
+                    f"the flag {name!r} is {values!r}; its values are expected, such as (0, 1)"
+                )
         for magnitude in self.magnitudes:
             if type(magnitude) not in (int, float) or not 0 < magnitude < np.inf:
                 raise ValueError(f"a magnitude is {magnitude!r}; a number above 0 is expected")
@@ -106,7 +108,9 @@ class Domain:
             cases += self._draw_combined_edge_cases(rng)
             if not self.sizes and not self.flags:
                 for _ in range(_PLAIN_CASES):
-                    cases.append(("somewhere in it", self._draw_usual_inputs_except(rng), ("anywhere", "")))
+                    cases.append(
+                        ("somewhere in it", self._draw_usual_inputs_except(rng), ("anywhere", ""))
+                    )
         return cases
 
     def _draw_noncontiguous_cases(
@@ -153,7 +157,11 @@ class Domain:
         for magnitude in self.magnitudes or (None,):
             if magnitude is not None:
                 large["magnitude"] = magnitude
-            yield "all sizes large", self._draw_usual_inputs_except(rng, **large), ("all sizes large", "")
+            yield (
+                "all sizes large",
+                self._draw_usual_inputs_except(rng, **large),
+                ("all sizes large", ""),
+            )
 
     def _draw_edge_cases_with_flag(
         self,

@@ -762,7 +762,9 @@ class Exercise:
     def _call_misconception(
         self, functions: Mapping[str, Callable | None], label: str, inputs: Inputs, name: str
     ) -> CallOutcome:
-        return self.call_function_of_author(functions[name], label, inputs, f"the misconception {name!r}")
+        return self.call_function_of_author(
+            functions[name], label, inputs, f"the misconception {name!r}"
+        )
 
     def call_function_of_author(
         self, function: Callable | None, label: str, inputs: Inputs, description: str

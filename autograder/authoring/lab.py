@@ -141,7 +141,9 @@ class Lab:
             return nbformat.read(self.solution_path, as_version=4)
         except (ValueError, KeyError, AttributeError, TypeError) as error:
             reason = str(error).split("\n")[0].partition(": ")[0]
-            raise LabError(f"{self.solution_path} cannot be read as a notebook: {reason}.") from None
+            raise LabError(
+                f"{self.solution_path} cannot be read as a notebook: {reason}."
+            ) from None
 
     @cached_property
     def cells(self) -> list[NotebookNode]:

@@ -69,7 +69,9 @@ def make_settings(course: Course) -> Config:
     # Let `nbgrader autograde` grade in the same way as `autograder grade`: build the submission
     # anew from the released notebook, run it in the sandbox, and put the verdict on each answer
     # into the output of its test cell.
-    c.Autograde.exporter_class = "autograder.grading.nbgrader_autograde.ReleasedInsteadOfSubmittedExporter"
+    c.Autograde.exporter_class = (
+        "autograder.grading.nbgrader_autograde.ReleasedInsteadOfSubmittedExporter"
+    )
     c.Autograde.pre_convert_hook = (
         "autograder.grading.nbgrader_autograde.replace_links_and_invalid_timestamps"
     )

@@ -172,5 +172,7 @@ def _list_links(lab: Lab) -> Iterator[tuple[NotebookNode, str]]:
     """Yield the targets of links and pictures in the notebook's texts, each with its cell."""
     for cell in lab.cells:
         if cell.cell_type == "markdown":
-            for markdown_target, html_target in _LINK.findall(_CODE_IN_MARKDOWN.sub("", cell.source)):
+            for markdown_target, html_target in _LINK.findall(
+                _CODE_IN_MARKDOWN.sub("", cell.source)
+            ):
                 yield cell, markdown_target or html_target

@@ -47,7 +47,9 @@ class ReferenceNames(SimpleNamespace):
         suggestion = format_name_suggestion(name, vars(self))
         if suggestion == ".":
             suggestion = f". {SETUP_TAG_ADVICE}"
-        raise AttributeError(f"the set-up and answer cells of the solution define no {name!r}{suggestion}")
+        raise AttributeError(
+            f"the set-up and answer cells of the solution define no {name!r}{suggestion}"
+        )
 
 
 def run_reference(cells: Mapping[str, str], lab: str, cell_seconds: float) -> SimpleNamespace:

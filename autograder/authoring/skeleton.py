@@ -83,7 +83,9 @@ def write_lab(course: Course, name: str, exercises: Sequence[str] = ()) -> Path:
     for number, exercise in enumerate(exercises):
         _check_exercise_name(course, exercise)
         if exercise in exercises[:number]:
-            raise SkeletonError(f"{exercise!r} is named twice; give each exercise a name of its own.")
+            raise SkeletonError(
+                f"{exercise!r} is named twice; give each exercise a name of its own."
+            )
     values = {"exercise": exercises[0], "lab": name, "title": _make_title(name)}
     files = {
         "lab.toml": _fill_template("lab/lab.toml.txt", **values),
@@ -127,7 +129,9 @@ def add_exercise(course: Course, lab: str, name: str) -> Path:
     ids = {cell.get("id") for cell in notebook.cells}
     for cell in cells:
         if cell.id in ids:
-            raise SkeletonError(f"{path} has a cell {cell.id!r} already; give the exercise another name.")
+            raise SkeletonError(
+                f"{path} has a cell {cell.id!r} already; give the exercise another name."
+            )
     notebook.cells[place:place] = cells
     file = path.with_name(f"{name}.py")
     write_file(file, _fill_template("lab/exercise.py.txt", exercise=name))
@@ -142,7 +146,9 @@ def add_exercise(course: Course, lab: str, name: str) -> Path:
 def _check_exercise_name(course: Course, name: str) -> None:
     """Raise `SkeletonError` if the course cannot have a new exercise of this name."""
     if not is_exercise_name(name):
-        raise SkeletonError(f"{name!r} is no name for an exercise: a function's name is, without double `_`.")
+        raise SkeletonError(
+            f"{name!r} is no name for an exercise: a function's name is, without double `_`."
+        )
     for path in course.solutions.glob(f"*/{name}.py"):
         raise SkeletonError(
             f"The lab {path.parent.name} has an exercise {name!r} already; give the new one another name."

@@ -32,7 +32,9 @@ from autograder.core.text_format import format_name_suggestion
 
 _ENTRY = re.compile(r"(\w+)(?:\s*\+\s*(\w+))?(?::\s+(.*))?", re.DOTALL)
 _HINT = "Hint:"
-_EXAMPLE = "`name: Explanation. Hint: Question.`, `name + other_name`, or the name of a common mistake"
+_EXAMPLE = (
+    "`name: Explanation. Hint: Question.`, `name + other_name`, or the name of a common mistake"
+)
 
 
 class SlipListError(AutograderError):

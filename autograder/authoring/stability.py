@@ -68,7 +68,12 @@ def find_processor_dependent_results(lab: Lab, key_files: Mapping[str, Any]) -> 
             **make_environment_of_other_processor(),
         }
         process = subprocess.run(
-            command, env=environment, capture_output=True, text=True, encoding="utf-8", errors="replace"
+            command,
+            env=environment,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
         )
         results = Path(folder, _RESULTS_FILE)
         if process.returncode or not results.is_file():
@@ -101,7 +106,9 @@ def optional_cpu_features() -> list[str]:
     return [name for name in numpy_core.__cpu_dispatch__ if numpy_core.__cpu_features__.get(name)]
 
 
-def describe_processor_dependent_results(exercise: Exercise, test_cases: list[TestCase]) -> list[str]:
+def describe_processor_dependent_results(
+    exercise: Exercise, test_cases: list[TestCase]
+) -> list[str]:
     """Return a sentence for each expected result in an answer key that differs on this processor.
 
     An exercise with a comparison of its own is left out: several results are right in it, and its

@@ -90,7 +90,9 @@ def _find_exercise_weaknesses(exercise: Exercise) -> Iterator[str]:
         if weakness:
             yield f"{owner}: the misconception {misconception.name!r} {weakness}"
     for function in exercise.functions_without_slip:
-        finding = judge_outcomes(exercise, test_cases, call_on_cases(function, exercise, test_cases))
+        finding = judge_outcomes(
+            exercise, test_cases, call_on_cases(function, exercise, test_cases)
+        )
         if finding.verdict is not Verdict.PASS:
             yield (
                 f"{owner}: the function with slips {function.__name__!r} is wrong even when it makes "
@@ -199,7 +201,9 @@ def _find_misconception_weakness(
     return ""
 
 
-def _are_equal_everywhere(exercise: Exercise, first_misconception: str, second_misconception: str) -> bool:
+def _are_equal_everywhere(
+    exercise: Exercise, first_misconception: str, second_misconception: str
+) -> bool:
     """Return True if two misconceptions agree in all cases, those for grading included."""
     for test_case in [*exercise.test_cases(), *exercise.test_cases(0), *exercise.test_cases(1)]:
         if second_misconception not in test_case.mistakes:
@@ -350,7 +354,9 @@ def find_lab_warnings(lab: Lab) -> list[str]:
                 "all of it."
             )
         for clause in find_equal_cases(exercise):
-            doubts.append(f"{lab.name}: {clause} in {exercise.name}; take one out, or change its inputs.")
+            doubts.append(
+                f"{lab.name}: {clause} in {exercise.name}; take one out, or change its inputs."
+            )
         doubts += _find_constant_arguments(exercise)
         doubts += _find_cases_with_other_axis_count(exercise)
         if exercise.proposed_domain:

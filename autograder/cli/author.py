@@ -42,7 +42,11 @@ def new_course(folder: Path) -> None:
 @COURSE_OPTION
 @click.argument("name")
 @click.option(
-    "--exercise", "exercises", metavar="NAME", multiple=True, help="An exercise; repeat it for several."
+    "--exercise",
+    "exercises",
+    metavar="NAME",
+    multiple=True,
+    help="An exercise; repeat it for several.",
 )
 def new_lab(name: str, exercises: Sequence[str]) -> None:
     """Write a lab's skeleton into solutions/NAME, and its line into course.toml.

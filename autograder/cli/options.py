@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from autograder.authoring.lab import Lab
     from autograder.gradebook.classroom import Classroom
 
-SANDBOXES = ("auto", "bubblewrap", "webassembly", "none")  # copy of autograder.sandbox.choice.CHOICES
+# Copy of autograder.sandbox.choice.CHOICES.
+SANDBOXES = (
+    "auto",
+    "bubblewrap",
+    "webassembly",
+    "none",
+)
 # These names must be those in autograder.platforms.responses.RESPONSE_FORMATS. That module is not
 # imported here because the import would be slow.
 FORMAT_NAMES = ("json", "gradescope", "prairielearn", "github")

@@ -95,7 +95,9 @@ def reset(notebook: Path, exercise: str | None) -> None:
     from autograder.student.workspace import reset_copy
 
     if exercise is None and _is_terminal():
-        click.confirm(f"Reset all exercises of {notebook.name}? (To reset one, give its name.)", abort=True)
+        click.confirm(
+            f"Reset all exercises of {notebook.name}? (To reset one, give its name.)", abort=True
+        )
     backup = reset_copy(notebook, exercise)
     name = exercise or notebook.stem
     if backup is None:

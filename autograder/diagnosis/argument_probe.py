@@ -28,7 +28,7 @@ MAX_INPUT_NUMBERS = 10_000  # in a case; cases with more are not called again
 MIN_COMPARED_NUMBERS = 8  # fewer may agree by chance
 MAX_PROBE_SECONDS = 3  # of a call of the reference with changed arrays, which may have no result
 MAX_PROBE_MEGABYTES = 1_000  # that such a call may add
-MAX_COUNT_FACTOR = 16  # in front of a product of sizes, see `_describe_difference_as_argument_product`
+MAX_COUNT_FACTOR = 16  # in front of a product of sizes, for an excess that is such a product
 
 _PLAUSIBLE_DEFAULTS = (None, False, True, 0, 1, -1)
 _SCALAR_TYPES = (type(None), bool, int, float, str)
@@ -99,7 +99,9 @@ class _ProbedFunction:
         if self._remaining_calls < 0:
             return False
         outcome = replace(self.call(arguments), modified=())
-        return not outcome.error and same_outcome(outcome, replace(expected, modified=()), self._rules)
+        return not outcome.error and same_outcome(
+            outcome, replace(expected, modified=()), self._rules
+        )
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,9 @@ def explain_by_arguments(
     unused_arrays : sequence of str
         Names of the arrays that the expected result does not depend on, as it need not.
     """
-    failing = sorted(filter(is_small_enough_to_repeat, failing), key=count_input_numbers, reverse=True)
+    failing = sorted(
+        filter(is_small_enough_to_repeat, failing), key=count_input_numbers, reverse=True
+    )
     if not failing or rules.call != "function":
         return ""
     try:
@@ -242,7 +246,9 @@ def find_unused_arrays(
     as used if the reference takes too long or too much memory with other numbers in it: they may
     lie outside of the exercise's domain.
     """
-    test_case = max(filter(is_small_enough_to_repeat, test_cases), key=count_input_numbers, default=None)
+    test_case = max(
+        filter(is_small_enough_to_repeat, test_cases), key=count_input_numbers, default=None
+    )
     if test_case is None or rules.call != "function" or not _contains_floats(test_case.expected):
         return ()
     probe, expected = _ProbedFunction(reference, rules), CallOutcome(test_case.expected)
@@ -354,7 +360,10 @@ def _list_argument_mixups(
         if path.name in omitted_names:
             continue
         for is_applicable, description, change in _SINGLE_CHANGES:
-            if not are_finite and is_applicable in (_is_float_array_or_nonzero_float, _is_numeric_array):
+            if not are_finite and is_applicable in (
+                _is_float_array_or_nonzero_float,
+                _is_numeric_array,
+            ):
                 continue
             if is_applicable(path.get(arguments)):
                 yield description.format(path.name), partial(_change_argument, path, change)

@@ -720,7 +720,9 @@ def _add_axis_or_keepdims(node: ast.Call) -> Iterator[Alternative]:
     for axis in (-1, 0, 1, -2):
         for keywords in (node.keywords, keep_axis):
             extended_call = _copy_call(node, keywords=[*keywords, _make_keyword("axis", axis)])
-            yield Alternative(EXTEND, f"with an `axis` argument for `{function_code}`", extended_call)
+            yield Alternative(
+                EXTEND, f"with an `axis` argument for `{function_code}`", extended_call
+            )
 
 
 # The tables below list operators and functions that may be meant in place of one another.

@@ -110,7 +110,11 @@ def find_repair(
         unlikely = _SwitchableMutations.compile(function, (EXTEND, COMBINE))
         if unlikely:
             description = search.find_one_place_repair(unlikely)
-        return description or search.find_two_place_repair(likely) or search.find_partial_repair(likely)
+        return (
+            description
+            or search.find_two_place_repair(likely)
+            or search.find_partial_repair(likely)
+        )
 
 
 class _RepairSearch:
@@ -169,7 +173,11 @@ class _RepairSearch:
                 code.activate(first)
                 active, failing = first, self._first_failing(code)
             code.activate(first, second)
-            if failing and self._share_of_right_numbers(code, failing) == 1 and self._are_all_right(code):
+            if (
+                failing
+                and self._share_of_right_numbers(code, failing) == 1
+                and self._are_all_right(code)
+            ):
                 description = code.describe_mutation(first)
                 return (
                     f"Two places are wrong. {description}. "

@@ -110,10 +110,10 @@ def explain_missing_result(function: Any) -> SourceSlip | None:
     slip = _find_used_in_place_call(source)
     if slip:
         return slip
-    own = [node for node in _walk_own_code(source.function) if isinstance(node, ast.Return)]
-    inner = [node for node in ast.walk(source.function) if isinstance(node, ast.Return)]
-    if not any(node.value for node in own):
-        if not any(node.value for node in inner):
+    own_returns = [node for node in _walk_own_code(source.function) if isinstance(node, ast.Return)]
+    inner_returns = [node for node in ast.walk(source.function) if isinstance(node, ast.Return)]
+    if not any(node.value for node in own_returns):
+        if not any(node.value for node in inner_returns):
             return None
         return SourceSlip(
             0,
@@ -274,7 +274,9 @@ def _find_return_in_loop(source: _Source) -> SourceSlip | None:
             nudge = "How far must the `return` be indented?"
             if isinstance(loop, ast.While):
                 nudge = "After which turn should the loop end?"
-            return source.make_slip(node, f"{text}, so your function ends in its first turn.", nudge)
+            return source.make_slip(
+                node, f"{text}, so your function ends in its first turn.", nudge
+            )
     return None
 
 
@@ -717,14 +719,14 @@ def _find_variable_of_notebook(source: _Source) -> SourceSlip | None:
         is_data = isinstance(value, np.ndarray) or is_container
         if not is_number and not is_data:
             continue
-        unused = ""
+        unused_sentence = ""
         if unused_names:
             names = join_words([f"`{unused_name}`" for unused_name in unused_names])
             verb = "is" if len(unused_names) == 1 else "are"
-            unused = f" Your code does not use {names}, which {verb} among its arguments."
+            unused_sentence = f" Your code does not use {names}, which {verb} among its arguments."
         return source.make_slip(
             node,
-            f"`{name}` is a variable of the notebook: it is the same in every call.{unused}",
+            f"`{name}` is a variable of the notebook: it is the same in every call.{unused_sentence}",
             f"Which argument do you mean by `{name}`?",
             is_certain=bool(unused_names),
         )

@@ -113,7 +113,9 @@ class ClassList:
                     f"{text[:40]!r} is no time when {lab} was submitted, such as 2026-11-25 18:00."
                 ) from None
 
-        return self._read_roster_columns("Submitted", lambda person: person.submission_times, parse, policy)
+        return self._read_roster_columns(
+            "Submitted", lambda person: person.submission_times, parse, policy
+        )
 
     def _read_roster_columns(
         self,

@@ -47,7 +47,9 @@ class Deadlines:
         submitted_at: datetime | None,
     ) -> SubmissionTiming:
         """Return a submission's time, due date and extension as one record."""
-        return SubmissionTiming(submitted_at, self.due_dates.get(lab), self.extensions.get((student, lab)))
+        return SubmissionTiming(
+            submitted_at, self.due_dates.get(lab), self.extensions.get((student, lab))
+        )
 
     def find_deadline(self, student: str, lab: str) -> datetime | None:
         """Return a lab's due date for a student, with the extension, in UTC; None if there is none.

@@ -66,7 +66,9 @@ def fingerprint_lab(lab: Lab) -> str:
 def compute_fingerprint(lab: Lab) -> str:
     """Compute the lab's fingerprint (a hash of its code) from the files as they are now."""
     cells = list(_texts_of_cells_for_grading(lab))
-    setup = [_collect_code_dependencies(source.encode(), "") for source in lab.reference_cells.values()]
+    setup = [
+        _collect_code_dependencies(source.encode(), "") for source in lab.reference_cells.values()
+    ]
     lab_files = [_read_module(path, "") for path in sorted(lab.folder.glob("*.py"))]
     engine = _collect_dependencies_of_modules([_FIRST_MODULE], {"autograder": _ENGINE})
     module_names = {entry.partition(":")[0] for entry in (*lab.preload, lab.needs) if entry}
@@ -182,7 +184,9 @@ def _collect_strings_of_node(node: ast.AST, dependencies: _CodeDependencies) -> 
             if _is_string(key) and _is_string(value):
                 dependencies.lazy_names[key.value] = value.value
     elif isinstance(node, ast.JoinedStr):
-        dependencies.strings.add("".join(part.value if _is_string(part) else "*" for part in node.values))
+        dependencies.strings.add(
+            "".join(part.value if _is_string(part) else "*" for part in node.values)
+        )
     elif _is_string(node):
         dependencies.strings.add(node.value)
 

@@ -297,7 +297,9 @@ class GradebookWriter:
         earlier = dict(old_record.earlier)
         withdrawn = {name: dict(marks) for name, marks in old_record.withdrawn.items()}
         entries = self._load_or_make_rows(submission)
-        self._write_scores_and_retire_manual_marks(entries, graded_submission, old_record, earlier, withdrawn)
+        self._write_scores_and_retire_manual_marks(
+            entries, graded_submission, old_record, earlier, withdrawn
+        )
         self._set_auto_comments(entries, graded_submission, earlier)
         db.bulk_save_objects(entries.new)  # one statement per table, which is fast
         db.commit()
@@ -540,7 +542,9 @@ class GradebookWriter:
             for lab in labs:
                 for group in class_list.find_groups(lab):
                     self._write_with_retries(partial(self._share_manual_marks_in_group, lab, group))
-            self._write_with_retries(partial(self._update_scores_and_penalties, labs, policy, class_list))
+            self._write_with_retries(
+                partial(self._update_scores_and_penalties, labs, policy, class_list)
+            )
 
     def _write_roster_names(self, class_list: ClassList) -> None:
         """Write the roster's names into the gradebook, where nbgrader's formgrader reads them."""

@@ -71,7 +71,9 @@ def merge_split_students(classroom: Classroom) -> Iterator[str]:
 
 
 def _merge_student(classroom: Classroom, source: str, target: str) -> None:
-    labs = [lab for lab in list_labs_of_student(classroom.root, source) if lab in classroom.course.labs]
+    labs = [
+        lab for lab in list_labs_of_student(classroom.root, source) if lab in classroom.course.labs
+    ]
     # Merge the submissions in the gradebook before the files. If the merge is interrupted between
     # the two, the folders are still there, so the next merge finds and merges them.
     choices = {lab: is_source_newer(classroom.root, source, target, lab) for lab in labs}
@@ -94,12 +96,16 @@ def _merge_submissions(
     """
     db = gradebook.db
     rows = {}
-    query = db.query(api.SubmittedAssignment).join(api.Assignment).filter(api.Assignment.name == lab)
+    query = (
+        db.query(api.SubmittedAssignment).join(api.Assignment).filter(api.Assignment.name == lab)
+    )
     for row in query.filter(api.SubmittedAssignment.student_id.in_([source, target])):
         rows[row.student_id] = row
     if source not in rows:
         return
-    source_path, target_path = (classroom.result_path(name, lab, "recorded") for name in (source, target))
+    source_path, target_path = (
+        classroom.result_path(name, lab, "recorded") for name in (source, target)
+    )
     if target not in rows:
         _set_student(gradebook, rows[source], target)
         db.commit()
@@ -139,7 +145,9 @@ def _copy_manual_marks_to_newer(
 ) -> None:
     """Copy the manual marks of the older submission to the newer one, which replaces it."""
     winner_comments, loser_comments = _comments_by_cell(winner), _comments_by_cell(loser)
-    winner_grades = {grade.name: grade for notebook in winner.notebooks for grade in notebook.grades}
+    winner_grades = {
+        grade.name: grade for notebook in winner.notebooks for grade in notebook.grades
+    }
     names = {make_test_grade_id(name): name for name in {*record.answers, *loser_record.answers}}
     for exercise, mark in loser_record.earlier.items():
         record.earlier.setdefault(exercise, mark)
@@ -172,7 +180,9 @@ def _copy_manual_marks_to_newer(
 
 
 def _comments_by_cell(submission: Any) -> dict[str, Any]:
-    return {comment.name: comment for notebook in submission.notebooks for comment in notebook.comments}
+    return {
+        comment.name: comment for notebook in submission.notebooks for comment in notebook.comments
+    }
 
 
 def _remove_student_without_submissions(gradebook: Any, student: str) -> None:

@@ -75,7 +75,9 @@ def choose_best_attempts(
         for key in attempts:
             for entry in read_attempt_index(classroom, *key):
                 graded[key][entry.fingerprint] = entry
-    for submission, outcome in pool.grade_all(_read_attempts_without_result(classroom, attempts, graded)):
+    for submission, outcome in pool.grade_all(
+        _read_attempts_without_result(classroom, attempts, graded)
+    ):
         student, lab = submission.student, submission.lab
         if isinstance(outcome, GradedSubmission) and not outcome.faults:
             fingerprint = result_store.fingerprint_submission(submission, labs[lab], options)
@@ -158,4 +160,6 @@ def _store_index_and_best_attempt(
             current[attempt.fingerprint] = entry
             shares_by_name[name] = (attempt.submitted_at, entry.shares)
     write_attempt_index(classroom, *key, list(current.values()))
-    store_counted_attempt(classroom, *key, find_best_attempt(key, shares_by_name, policy, deadlines))
+    store_counted_attempt(
+        classroom, *key, find_best_attempt(key, shares_by_name, policy, deadlines)
+    )

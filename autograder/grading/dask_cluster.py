@@ -89,7 +89,9 @@ class ClusterClient:
         # The keys of all these dictionaries are the addresses of workers.
         self._present: dict[str, int] = {}  # number of threads, for all workers of the cluster
         self._slots: dict[str, int] = {}  # number of threads, for workers that passed the test
-        self._worker_tests: dict[str, tuple[Any, float]] = {}  # future and deadline of each running test
+        self._worker_tests: dict[
+            str, tuple[Any, float]
+        ] = {}  # future and deadline of each running test
         self._excluded: dict[str, str] = {}  # reason why the worker gets no submissions
         self._busy: Counter[str] = Counter()  # number of calls that run or wait on the worker
         self._next_update = 0.0
@@ -237,7 +239,9 @@ class ClusterClient:
                 self._admit_or_exclude_worker(worker, worker_test, self._present[worker])
             elif monotonic() > deadline:
                 worker_test.cancel()
-                reason = f"it did not mark a lab as it was handed out in {WORKER_TEST_SECONDS:g} seconds"
+                reason = (
+                    f"it did not mark a lab as it was handed out in {WORKER_TEST_SECONDS:g} seconds"
+                )
                 self._exclude_worker(worker, reason)
 
     def _handle_no_usable_workers(self) -> None:
@@ -265,7 +269,9 @@ class ClusterClient:
     def _admit_or_exclude_worker(self, worker: str, worker_test: Any, threads: int) -> None:
         """Let the Dask worker grade submissions if its test succeeded; exclude it otherwise."""
         try:
-            get_outcome = worker_test.result if worker_test.status == "finished" else worker_test.exception
+            get_outcome = (
+                worker_test.result if worker_test.status == "finished" else worker_test.exception
+            )
             reason = str(get_outcome(_FETCH_SECONDS))
         except TimeoutError:  # the worker has died, as a later update will show
             return

@@ -64,7 +64,7 @@ from autograder.values.common_mistakes import MISTAKES
 READING_STAGE, SHOWING_STAGE = "Reading the notebook", "Showing what it printed"
 MAX_STAGE_SECONDS = 20
 HIDDEN_CASE_SETS = 8  # sets of hidden cases a lab; a submission's bytes choose one of them
-MAX_CACHED_CASE_SETS = 200  # drawn sets of hidden cases, one for each exercise and seed, in a process
+MAX_CACHED_CASE_SETS = 200  # drawn sets of hidden cases in a process, by exercise and seed
 MAX_MESSAGE_CHARACTERS = 5_000  # of one exercise's message to the student
 MIN_CELL_CHARACTERS = 2_000  # of each cell that are shown, even if earlier cells are very long
 MAX_ERROR_CHARACTERS = 300  # of an error message that is quoted
@@ -465,7 +465,9 @@ class SubmissionGrader:
         """
         finding = _explain_missing_outcomes(exercise, run, answer_run)
         if finding is None:
-            finding, text, html = self._judge_visible_then_hidden_cases(exercise, run.outcomes or [])
+            finding, text, html = self._judge_visible_then_hidden_cases(
+                exercise, run.outcomes or []
+            )
         else:
             text, html = finding.message, ""
         has_passed = finding.verdict is Verdict.PASS
@@ -575,7 +577,9 @@ class SubmissionGrader:
     ) -> Finding:
         misconceptions = exercise.misconceptions
         names = exercise.argument_names
-        return judge(test_cases, outcomes, exercise.rules, misconceptions, exercise.name, right_count, names)
+        return judge(
+            test_cases, outcomes, exercise.rules, misconceptions, exercise.name, right_count, names
+        )
 
     def _blame_failed_dependencies(self, cell_results: CellResults) -> None:
         """Name a failed exercise as the cause of the failed exercises that call its function."""
@@ -689,7 +693,9 @@ class SubmissionGrader:
             return result, [_passed_output(f"{first.exercise}: {message}")]
         if second.partial_share > first.partial_share:
             share = f"{100 * second.partial_share:.3g} %"
-            message = f"{first.message} With the right {names} in place, it gets {share} of the points."
+            message = (
+                f"{first.message} With the right {names} in place, it gets {share} of the points."
+            )
             result = replace(first, message=message, partial_share=second.partial_share)
             result = result.rescore(exercise.points)
             return result, _make_failed_test_outputs(first.exercise, message, score=result.score)
@@ -706,7 +712,9 @@ class SubmissionGrader:
         for cell_name in answer_cells:
             # Add the variables that the answer cells define. If an exercise asks for variables
             # instead of a function, their names differ from the name of the exercise.
-            names |= set(find_functions_and_variables(parse_code(self.lab.reference_cells[cell_name]))[1])
+            names |= set(
+                find_functions_and_variables(parse_code(self.lab.reference_cells[cell_name]))[1]
+            )
         for cell in cells:
             is_answer = cell.cell_type != "code" or get_grade_id(cell) in answer_cells
             if is_answer or cell.source in release_sources:

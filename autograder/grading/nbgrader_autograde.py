@@ -38,7 +38,9 @@ def _read_assignment_lab(resources: dict[str, Any] | None) -> Lab:
     return read_lab(find_course(), (resources or {})["nbgrader"]["assignment"])
 
 
-def replace_links_and_invalid_timestamps(assignment: str, student: str, notebooks: Sequence[str]) -> None:
+def replace_links_and_invalid_timestamps(
+    assignment: str, student: str, notebooks: Sequence[str]
+) -> None:
     """Prepare a submission's folders for nbgrader: replace links, rename a bad timestamp.txt.
 
     nbgrader calls this before it converts the notebooks. A timestamp.txt that holds no time is

@@ -400,7 +400,9 @@ class GradingPool:
             environment = list_versions_to_match(self._course, self._labs)
             worker_test = find_machine_problem, self._course, self._labs, self._options, environment
             cluster = self._stack.enter_context(
-                ClusterClient(self._scheduler, grade_in_worker_as_json, worker_test, self._show_message)
+                ClusterClient(
+                    self._scheduler, grade_in_worker_as_json, worker_test, self._show_message
+                )
             )
             self._grade, self._capacity = cluster.grade, cluster.capacity
         else:

@@ -337,7 +337,8 @@ def _match_to_graded_cells(
     for name in missing_names:
         candidates = [i for i, cell in enumerate(cells) if names[i] is None]
         index = next(
-            (i for i in candidates if _is_same_or_defines_same_name(cells[i], graded_cells[name])), None
+            (i for i in candidates if _is_same_or_defines_same_name(cells[i], graded_cells[name])),
+            None,
         )
         if index is None:
             notes.append(f"The cell {name!r} is not there any more; the release's is put back.")

@@ -233,7 +233,9 @@ class _ClassGrader:
         return cached_results
 
     def record_cached_results(
-        self, cached_results: Iterable[tuple[Submission, GradedSubmission]], writer: "GradebookWriter"
+        self,
+        cached_results: Iterable[tuple[Submission, GradedSubmission]],
+        writer: "GradebookWriter",
     ) -> None:
         """Write into the gradebook the cached results that it lacks, and report all cached results."""
         for submission, graded_submission in cached_results:

@@ -64,7 +64,15 @@ _ATTRIBUTES = {
     "th": {"colspan", "rowspan", "scope"},
 }
 _STYLES = {
-    *("background-color", "border", "border-left", "border-collapse", "color", "font-family", "font-size"),
+    *(
+        "background-color",
+        "border",
+        "border-left",
+        "border-collapse",
+        "color",
+        "font-family",
+        "font-size",
+    ),
     *("font-weight", "height", "margin", "max-width", "padding", "text-align", "vertical-align"),
     *("white-space", "width"),
 }

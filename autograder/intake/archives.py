@@ -292,7 +292,9 @@ class ZipReader:
         if zip_file not in self._open_zips:
             with ExitStack() as closing:
                 if zip_file.disk_path:
-                    stream: IO[bytes] = closing.enter_context(open_submitted_file(zip_file.disk_path))
+                    stream: IO[bytes] = closing.enter_context(
+                        open_submitted_file(zip_file.disk_path)
+                    )
                 else:
                     stream = closing.enter_context(self._copy_inner_zip_to_temporary_file(zip_file))
                 archive = closing.enter_context(

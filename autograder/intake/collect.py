@@ -101,7 +101,9 @@ class CollectionReport:
                 f"{_join_first_names_and_count_others(replacements)}."
             )
         student_chosen = [
-            file.student for file in self.files if file.outcome is FileOutcome.FILED and file.student_chosen
+            file.student
+            for file in self.files
+            if file.outcome is FileOutcome.FILED and file.student_chosen
         ]
         if student_chosen:
             names = _join_first_names_and_count_others(student_chosen)
@@ -156,7 +158,9 @@ class CollectionReport:
         table.add_column("outcome")
         table.add_column("file, whose it is, and why", overflow="fold")
         order = list(FileOutcome)
-        for file in sorted(_limit_rows_per_student(unusual), key=lambda file: order.index(file.outcome)):
+        for file in sorted(
+            _limit_rows_per_student(unusual), key=lambda file: order.index(file.outcome)
+        ):
             colour = _OUTCOME_COLOURS.get(file.outcome, "")
             table.add_row(Text(file.outcome, colour), Text("\n".join(_describe_file(file))))
         return table

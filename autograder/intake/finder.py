@@ -234,12 +234,15 @@ class SubmissionFinder:
         """
         path_name, path = path.name, path.resolve()
         name = path.name if path_name in ("", "..") else path_name
-        with self._turn_errors_into_reports(name):  # after an error in one download, search the others
+        # After an error in one download, search the others.
+        with self._turn_errors_into_reports(name):
             if path.is_dir():
                 self._search_download(path.name, name, list_folder(path, skip), depth=0)
             elif is_zip(name):
                 zip_file = replace(file_from_disk(path), is_class_download=True)
-                self._search_download(get_stem(name), name, self.zips.list_members(zip_file), depth=1)
+                self._search_download(
+                    get_stem(name), name, self.zips.list_members(zip_file), depth=1
+                )
             elif is_notebook(name) and path.is_file():
                 self._search_download("", "", FileListing([file_from_disk(path)]), depth=0)
             else:
@@ -278,7 +281,9 @@ class SubmissionFinder:
                 self.other_file_count += len(files)
             else:
                 reason = f"No notebook was submitted, only {_join_first_file_names(files)}."
-                self._add_report(download.partition(" ")[2], FileOutcome.WITHOUT_NOTEBOOK, reason, folder)
+                self._add_report(
+                    download.partition(" ")[2], FileOutcome.WITHOUT_NOTEBOOK, reason, folder
+                )
 
     def _add_report(
         self,
@@ -356,10 +361,14 @@ class SubmissionFinder:
         )
 
         def find_owner(file: IncomingFile) -> SubmissionAccount | str:
-            return self._add_time_from_timestamp_file(ownership.find_owner(file.path), file, by_path)
+            return self._add_time_from_timestamp_file(
+                ownership.find_owner(file.path), file, by_path
+            )
 
         # Put a number before the name of the download, since two downloads may have the same name.
-        location = _SearchLocation(prefix=label, download=f"{self._download_count} {label}", depth=depth)
+        location = _SearchLocation(
+            prefix=label, download=f"{self._download_count} {label}", depth=depth
+        )
         self._search_files(listing.files, find_owner, location)
 
     def _search_files(
@@ -452,7 +461,10 @@ class SubmissionFinder:
             return {}
 
     def _add_time_from_timestamp_file(
-        self, owner: SubmissionAccount | str, file: IncomingFile, by_path: Mapping[str, IncomingFile]
+        self,
+        owner: SubmissionAccount | str,
+        file: IncomingFile,
+        by_path: Mapping[str, IncomingFile],
     ) -> SubmissionAccount | str:
         """Return the account that submitted a file, with the time from nbgrader's timestamp.txt.
 
@@ -591,7 +603,9 @@ class SubmissionFinder:
             lab = find_lab_by_name(owner.lab, labs, exact=True)
         else:
             lab = find_lab_by_name(file.path, labs)
-            lab = lab or find_lab_by_cells(self._read_up_to_failure(file, owner), self.context.grade_ids)
+            lab = lab or find_lab_by_cells(
+                self._read_up_to_failure(file, owner), self.context.grade_ids
+            )
             if not lab and is_alone:
                 folders = PurePosixPath(file.path).parts[:-1]
                 for folder in reversed(folders):

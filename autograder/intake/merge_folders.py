@@ -18,7 +18,14 @@ from autograder.intake.store import (
 # Folders of the classroom in which each student has a folder. A merge deletes the pages in
 # feedback/ instead of moving them, since `autograder feedback` writes them again.
 _RESULT_ENDINGS = ("json", "counts", "recorded", "feedback")
-_STUDENT_FOLDERS = ("submitted", "submitted-earlier", "collected", "results", "autograded", "feedback")
+_STUDENT_FOLDERS = (
+    "submitted",
+    "submitted-earlier",
+    "collected",
+    "results",
+    "autograded",
+    "feedback",
+)
 
 
 def list_labs_of_student(root: Path, folder: str) -> list[str]:
@@ -47,7 +54,9 @@ def merge_lab_files(root: Path, source: str, target: str, lab: str, source_is_ne
     """
     source_path, source_origin = read_stored_submission(root, source, lab)
     target_path, target_origin = read_stored_submission(root, target, lab)
-    _move_files(root / "submitted-earlier" / source / lab, root / "submitted-earlier" / target / lab)
+    _move_files(
+        root / "submitted-earlier" / source / lab, root / "submitted-earlier" / target / lab
+    )
     if source_path and target_path and source_origin and target_origin:
         older_path, older = target_path, target_origin
         if not source_is_newer:

@@ -30,9 +30,7 @@ _CONTAINER_NAMES = (
     r"submissions?|submitted|hand ?ins?|downloads?|exports?|class|course|term|week|labs?|hw|home ?work|"
     r"assignments?|exercises?|attention labs"
 )
-_GENERIC_NAMES = (
-    r"untitled|notebook|copy|work|my work|final|solutions?|answers?|project|src|code|main|new|old|test"
-)
+_GENERIC_NAMES = r"untitled|notebook|copy|work|my work|final|solutions?|answers?|project|src|code|main|new|old|test"
 _CONTAINER = re.compile(rf"(?:{_CONTAINER_NAMES})[\d\W_]*", re.IGNORECASE)
 _GENERIC = re.compile(rf"(?:{_CONTAINER_NAMES}|{_GENERIC_NAMES})[\d\W_]*", re.IGNORECASE)
 

@@ -401,7 +401,9 @@ class DownloadOwnership:
             reason = f"Its name is of {platforms}'s form, and most beside it are of {platform}'s"
         else:
             reason = f"Its name is of {platforms}'s form, and most beside it are of no platform's"
-        return f"{reason}: a student could have chosen it. Collect each platform's download by itself."
+        return (
+            f"{reason}: a student could have chosen it. Collect each platform's download by itself."
+        )
 
     # Methods for folders whose names match no platform's pattern
 
@@ -615,7 +617,9 @@ class DownloadOwnership:
         names_no_zone = time != parse_timestamp(time_text, _PROBE_ZONE)
         zone_of_time = str(zone or self._context.default_zone) if names_no_zone else ""
         in_default_zone = zone is None and names_no_zone
-        return replace(owner, time=time, in_default_zone=in_default_zone, zone=zone_of_time, note="")
+        return replace(
+            owner, time=time, in_default_zone=in_default_zone, zone=zone_of_time, note=""
+        )
 
     def _add_gradescope_students(
         self, owner: SubmissionAccount, submission_folder: str, export_folder: str
@@ -643,9 +647,7 @@ class DownloadOwnership:
                 f"{escape_unprintable(submission_folder)!r}. Collect Gradescope's export as it was downloaded."
             )
         if not all(identity.distinguishing_identifier for identity in entry.submitters):
-            return (
-                f"{GRADESCOPE_METADATA} beside it names no one for {escape_unprintable(submission_folder)!r}."
-            )
+            return f"{GRADESCOPE_METADATA} beside it names no one for {escape_unprintable(submission_folder)!r}."
         return replace(
             owner,
             identities=entry.submitters,

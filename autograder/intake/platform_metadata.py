@@ -51,7 +51,8 @@ _ZONE_HOURS |= {"AKST": -9, "AKDT": -8, "HST": -10, "AWST": 8, "AEST": 10, "AEDT
 _ZONE_HOURS |= {"NZST": 12, "NZDT": 13, "SAST": 2, "CAT": 2, "EAT": 3, "WAT": 1, "MSK": 3, "TRT": 3}
 _ZONE_HOURS |= {"JST": 9, "KST": 9, "HKT": 8, "SGT": 8, "MYT": 8, "PHT": 8, "ICT": 7, "WIB": 7}
 _ZONE_HOURS |= {"PKT": 5, "BRT": -3, "ART": -3, "COT": -5, "PET": -5}
-_UNKNOWN_WORD = re.compile(r"(?!\b(?:at|on)\b)[^\W\d_]{2,}|\d")  # in what dateutil leaves out of a text
+# Unknown word in what dateutil leaves out of a text.
+_UNKNOWN_WORD = re.compile(r"(?!\b(?:at|on)\b)[^\W\d_]{2,}|\d")
 _ZONE_SECONDS = {name: hours * 3600 for name, hours in _ZONE_HOURS.items()}
 
 

@@ -48,7 +48,9 @@ _HEADERS = {
     "role": "role",
     "status": "status",
 }
-_FIELD_BY_HEADER = {header: name for name, headers in _HEADERS.items() for header in headers.split()}
+_FIELD_BY_HEADER = {
+    header: name for name, headers in _HEADERS.items() for header in headers.split()
+}
 # Columns that may occur once for all labs, or once for each lab with the lab's name at the end of
 # the header: "Extension", or "Extension random-walks".
 _LAB_HEADERS = {
@@ -541,7 +543,8 @@ def _refuse_or_note_duplicates(people: Sequence[Person]) -> list[str]:
     for key, title in {**_UNIQUE_FIELDS, "email": "e-mail address"}.items():
         for value, first, second in _find_values_of_two_people(people, key):
             names = " and ".join(
-                escape_unprintable(repr(person.name or person.student)) for person in (first, second)
+                escape_unprintable(repr(person.name or person.student))
+                for person in (first, second)
             )
             message = f"{names} have the same {title}, {escape_unprintable(value)}"
             if key in _UNIQUE_FIELDS:

@@ -183,7 +183,9 @@ def make_origin(attempt: Attempt) -> Origin:
         account=identity.distinguishing_identifier,
         original=owner.platform_path,
         file=attempt.name.rpartition("/")[2].removeprefix(owner.platform_path),
-        submission_time=attempt.submitted_at.strftime(TIMESTAMP_FORMAT) if attempt.submitted_at else None,
+        submission_time=attempt.submitted_at.strftime(TIMESTAMP_FORMAT)
+        if attempt.submitted_at
+        else None,
         late=owner.is_late,
         number=owner.upload_number or copy_number(attempt.name),
         members=attempt.members,
@@ -303,7 +305,9 @@ def _store_attempts_of_student_and_lab(
                 f"{_deciding_rule(attempt, superseded_files[-1])}."
             )
             for file in superseded_files:
-                reports.append(_make_file_report(file, FileOutcome.OLDER, reason, needs_review=True))
+                reports.append(
+                    _make_file_report(file, FileOutcome.OLDER, reason, needs_review=True)
+                )
         reports.append(report)
     return reports
 
@@ -453,14 +457,18 @@ class _SubmissionWriter:
         # not keep it as an earlier attempt.
         gains_time = same_bytes and current.submission_time is None
         is_newer = new.is_newer_than(current)
-        if not self._options.replaces and (is_newer or not self._find_earlier_attempts_with_same_hash(new)):
+        if not self._options.replaces and (
+            is_newer or not self._find_earlier_attempts_with_same_hash(new)
+        ):
             self._refuse_if_of_another_person(current, new, same_bytes)
         if is_newer or gains_time:
             return self._replace_current(new, current_path, None if gains_time else current)
         reason = "A newer attempt is there."
         if not current.is_newer_than(new):
             reason = "An attempt of the same time is there already."
-        return _make_file_report(self.attempt, FileOutcome.OLDER, reason, self._store_as_earlier_attempt(new))
+        return _make_file_report(
+            self.attempt, FileOutcome.OLDER, reason, self._store_as_earlier_attempt(new)
+        )
 
     def _replace_current(
         self,
@@ -487,7 +495,9 @@ class _SubmissionWriter:
             else:
                 timestamp_path.unlink(missing_ok=True)  # it has the time of another attempt
             if current_path and replaced_origin:
-                earlier_path = self._earlier_folder / make_earlier_attempt_file_name(replaced_origin)
+                earlier_path = self._earlier_folder / make_earlier_attempt_file_name(
+                    replaced_origin
+                )
                 earlier_path.parent.mkdir(parents=True, exist_ok=True)
                 current_path.replace(earlier_path)
                 write_time_of_earlier_attempt(earlier_path, replaced_origin)
@@ -511,7 +521,9 @@ class _SubmissionWriter:
 
     def _report_unchanged(self, path: Path, time_kept: bool = False) -> FileReport:
         relative_path = self._folders.relative(path)
-        return _make_file_report(self.attempt, FileOutcome.UNCHANGED, path=relative_path, time_kept=time_kept)
+        return _make_file_report(
+            self.attempt, FileOutcome.UNCHANGED, path=relative_path, time_kept=time_kept
+        )
 
     def _is_same_upload(self, current: Origin, new: Origin) -> bool:
         """Return True if two records of submissions show that both are the same upload.
@@ -527,8 +539,13 @@ class _SubmissionWriter:
         write_file(self._folder / "timestamp.txt", f"{new.submission_time}\n")
         os.utime(current_path, (new.time, new.time))
         self._write_origin(new)
-        reason, path = f"Its time is now {new.submission_time}.", self._folders.relative(current_path)
-        return _make_file_report(self.attempt, FileOutcome.UNCHANGED, reason, path, time_changed=True)
+        reason, path = (
+            f"Its time is now {new.submission_time}.",
+            self._folders.relative(current_path),
+        )
+        return _make_file_report(
+            self.attempt, FileOutcome.UNCHANGED, reason, path, time_changed=True
+        )
 
     def _write_origin(self, origin: Origin) -> None:
         """Save the origin (platform, account, time) of the submission that is now in submitted/."""
@@ -605,7 +622,9 @@ class _SubmissionWriter:
     def _record_upload(self, earlier_path: Path, origin: Origin) -> None:
         """Write down from which upload an earlier attempt came."""
         uploads = read_json(self._uploads_path) | {earlier_path.name: origin.original}
-        uploads = {name: text for name, text in uploads.items() if (self._earlier_folder / name).is_file()}
+        uploads = {
+            name: text for name, text in uploads.items() if (self._earlier_folder / name).is_file()
+        }
         write_file(self._uploads_path, json.dumps(uploads, indent=1) + "\n")
 
     @contextmanager
@@ -696,7 +715,9 @@ def _differs_only_by_time_zone(earlier_path: Path, origin: Origin) -> bool:
     origin : Origin
         Origin with the other time.
     """
-    earlier_time = datetime.strptime(earlier_path.name.partition("-")[0], _EARLIER_TIME_FORMAT).replace(
+    earlier_time = datetime.strptime(
+        earlier_path.name.partition("-")[0], _EARLIER_TIME_FORMAT
+    ).replace(
         tzinfo=UTC,
     )
     seconds = abs(earlier_time.timestamp() - int(origin.time))

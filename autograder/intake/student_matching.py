@@ -19,7 +19,12 @@ from autograder.intake.names import (
     to_nfc,
 )
 from autograder.intake.ownership import ROSTER_REMEDY, IntakeContext, SubmissionAccount
-from autograder.intake.roster import Person, PlatformIdentity, describe_taken_folder, find_contradiction
+from autograder.intake.roster import (
+    Person,
+    PlatformIdentity,
+    describe_taken_folder,
+    find_contradiction,
+)
 
 # In blind marking, Moodle replaces every student's name by the word "participant" in the language
 # of the site. These are that word's translations.
@@ -236,7 +241,9 @@ class StudentMatcher:
             members = []
             for member in group:
                 is_named = member is person
-                folder = self._choose_folder_of_person(member, owner, identity, is_group=not is_named)
+                folder = self._choose_folder_of_person(
+                    member, owner, identity, is_group=not is_named
+                )
                 members.append(MatchedStudent(folder=folder, identity=identity, person=member))
             self._matches[lab, owner] = tuple(members)
 
@@ -282,7 +289,9 @@ class StudentMatcher:
 
     def _group_owners_by_folder(self) -> dict[tuple[str, str], list[SubmissionAccount]]:
         """Group the accounts by the student's folder in which their submissions would be stored."""
-        by_folder: dict[tuple[str, str], dict[tuple[str, str], SubmissionAccount]] = defaultdict(dict)
+        by_folder: dict[tuple[str, str], dict[tuple[str, str], SubmissionAccount]] = defaultdict(
+            dict
+        )
         for (lab, owner), match in self._matches.items():
             if isinstance(match, tuple):
                 for student in match:
@@ -310,7 +319,9 @@ class StudentMatcher:
             name = "" if candidate.student_chosen else candidate.identities[0].name
             accounts.append(describe_account(candidate.platform, name, candidate.account))
         if len({candidate.platform for candidate in owners}) > 1:
-            remedy = "Collect each by itself; the later one with --replace, if they are one person's"
+            remedy = (
+                "Collect each by itself; the later one with --replace, if they are one person's"
+            )
         elif owner.student_chosen:
             remedy = "Put each into a folder called after its student"
         elif self._roster.people:
@@ -370,7 +381,9 @@ _NUMBERED_COPY = re.compile(r"(.+?) ?\(\d{1,3}\)")
 
 def _get_name_given_by_person(owner: SubmissionAccount) -> str:
     """Return the name of a student's folder or file that no platform named; "" for any other."""
-    return to_nfc(owner.identities[0].any_identifier) if owner.platform in ("folder", "file") else ""
+    return (
+        to_nfc(owner.identities[0].any_identifier) if owner.platform in ("folder", "file") else ""
+    )
 
 
 def _find_blind_marking_names(lab_owners: Iterable[LabOwner]) -> set[str]:
@@ -403,5 +416,6 @@ def _describe_identity(identity: PlatformIdentity) -> str:
         identity.github,
     ]
     return (
-        " or ".join(dict.fromkeys(escape_unprintable(repr(text), 80) for text in texts if text)) or "this one"
+        " or ".join(dict.fromkeys(escape_unprintable(repr(text), 80) for text in texts if text))
+        or "this one"
     )

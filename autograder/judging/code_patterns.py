@@ -95,10 +95,10 @@ def explain_in_place_call(name: str) -> str:
     """
     if name == "print":
         return "`print` shows a value and returns None."
-    what = "its object" if name.startswith(".") else "the array or list that it is given"
+    owner = "its object" if name.startswith(".") else "the array or list that it is given"
     thing = "object" if name.startswith(".") else "array or list"
     return (
-        f"`{name}` changes {what} in place and returns None. "
+        f"`{name}` changes {owner} in place and returns None. "
         f"Write the call on a line of its own, and then use the {thing}."
     )
 

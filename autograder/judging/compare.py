@@ -138,7 +138,9 @@ def compare_outcome(
     return difference
 
 
-def _fit_tolerance_to_inputs(expected: Value, rules: ComparisonRules, inputs: Inputs) -> ComparisonRules:
+def _fit_tolerance_to_inputs(
+    expected: Value, rules: ComparisonRules, inputs: Inputs
+) -> ComparisonRules:
     """Return rules with a wider tolerance if numbers are computed from arrays of low precision.
 
     An array's dtype says how exact it can be. A Python number has no such dtype, so the dtypes of
@@ -233,7 +235,9 @@ def _compare_with_expected_error(
             behaviour = "finished without an error"
         elif outcome.type == "NoneType":
             behaviour = "returned None"
-        return Difference("type", f"Your function {behaviour}; it should raise {expected_type} here.")
+        return Difference(
+            "type", f"Your function {behaviour}; it should raise {expected_type} here."
+        )
     if outcome.raised == "NotImplementedError" and expected.type != "NotImplementedError":
         return _make_error_difference(outcome, Inputs())
     text = f"Your function raised {outcome.error.rstrip('.')}."
@@ -284,7 +288,9 @@ def _describe_unanswered_query(outcome: CallOutcome, inputs: Inputs) -> tuple[st
     """
     if not isinstance(outcome.value, tuple) or len(outcome.value) >= len(inputs.result_queries):
         return None
-    return make_query_subject_and_verb(inputs.result_queries[len(outcome.value)], _describe_argument)
+    return make_query_subject_and_verb(
+        inputs.result_queries[len(outcome.value)], _describe_argument
+    )
 
 
 def _describe_argument(value: Value) -> str:

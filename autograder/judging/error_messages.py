@@ -246,7 +246,9 @@ def _explanation_names_right_code(mistake: str, outcome: CallOutcome) -> bool:
         return bool(is_container or (name and find_numpy_equivalent(name[1])))
     if mistake == "name-not-defined":
         name = re.search(r"name '(\w+)' is not defined", error)
-        return bool(name and (name[1] in sys.stdlib_module_names or explain_missing_library(name[1])))
+        return bool(
+            name and (name[1] in sys.stdlib_module_names or explain_missing_library(name[1]))
+        )
     if mistake == "not-a-function":
         return bool(re.search(r"\.(shape|size)\s*\(", outcome.line))
     if mistake == "operator-that-does-not-fit" and "not been called" in _explain_operator(outcome):
@@ -356,7 +358,9 @@ def _explain_call_of_a_value(outcome: CallOutcome) -> str:
 
 def _explain_square_brackets(outcome: CallOutcome) -> str:
     name = re.search(r"\b((?:np|ops|math)\.[\w.]+|[A-Za-z_]\w*(?:\.\w+)*)\s*\[", _get_line(outcome))
-    subject = f"`{name[1]}`" if name and _get_line(outcome).count("[") == 1 else "Something on this line"
+    subject = (
+        f"`{name[1]}`" if name and _get_line(outcome).count("[") == 1 else "Something on this line"
+    )
     return f"{subject} is a function. A function is called with round brackets, `f(x)`; `f[x]` is an index."
 
 
@@ -453,7 +457,9 @@ def _explain_attribute(outcome: CallOutcome) -> str:
     if owner in FUNCTION_TYPES:
         return f"Before `.{name}` stands a function that has not been called: its round brackets are missing."
     if owner in ("int", "float", "bool"):
-        text = f"Before `.{name}` stands a single number of Python's (of type {owner}), not an array."
+        text = (
+            f"Before `.{name}` stands a single number of Python's (of type {owner}), not an array."
+        )
         return f"{text} {describe_equivalent(name)}".strip()
     if name == "append":
         return "An array has no `append`: its size is fixed. `np.concatenate([x, y])` makes a longer array."
@@ -529,7 +535,9 @@ def _explain_wrong_arguments(outcome: CallOutcome) -> str:
     )
     if missing:
         names = re.findall(r"'(\w+)'", missing[2])
-        return f"The call of `{missing[1]}` leaves out {join_words([f'`{name}`' for name in names])}."
+        return (
+            f"The call of `{missing[1]}` leaves out {join_words([f'`{name}`' for name in names])}."
+        )
     counts = re.search(r"(\w+)\(\) takes ((?:from \d+ to )?\d+) positional arguments? but (\d+) (?:was|were)",
                        outcome.error)  # fmt: skip
     if counts:
@@ -558,7 +566,9 @@ def _explain_sequence_instead_of_number(outcome: CallOutcome) -> str:
     reduction = _explain_reduction_of_two(outcome)
     if reduction:
         return reduction
-    join = re.search(r"np\.(concatenate|concat|stack|vstack|hstack|column_stack)\(", _get_line(outcome))
+    join = re.search(
+        r"np\.(concatenate|concat|stack|vstack|hstack|column_stack)\(", _get_line(outcome)
+    )
     if join and "only integer scalar arrays" in outcome.error:
         return f"`np.{join[1]}` takes its arrays as one list: `np.{join[1]}([x, y])`, with square brackets."
     match = re.search(r"'(tuple|list)' object cannot be interpreted", outcome.error)

@@ -315,7 +315,9 @@ def _format_correlation(correlation: float) -> str:
     return f"r = {correlation:.{decimals}f}"
 
 
-def _to_differing_array_pair(expected: Value, value: Value, rules: ComparisonRules) -> ArrayPair | None:
+def _to_differing_array_pair(
+    expected: Value, value: Value, rules: ComparisonRules
+) -> ArrayPair | None:
     """Return an expected and a returned value as an `ArrayPair`; None if no numbers differ."""
     if type(expected) in (int, float) and type(value) in (int, float):
         expected, value = np.asarray(expected), np.asarray(value)
@@ -630,13 +632,13 @@ def describe_multiple(pairs: Sequence[tuple[Value, Value]], cases: Sequence[Judg
     factor = _find_factor(expected, value)
     if not factor:
         return ""
-    same = ""
+    size_clause = ""
     for name, number in _list_whole_numbers(cases[0]).items():
         if number == factor and _is_factor_in_several_cases(name, pairs, cases):
-            same = f", and {name} is {factor}"
+            size_clause = f", and {name} is {factor}"
     if value > expected:
-        return f"In this case the result is {factor} times too large{same}."
-    return f"In this case the expected value is {factor} times larger{same}."
+        return f"In this case the result is {factor} times too large{size_clause}."
+    return f"In this case the expected value is {factor} times larger{size_clause}."
 
 
 def _find_factor(expected: Value, value: Value) -> int:

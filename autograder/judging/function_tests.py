@@ -144,7 +144,9 @@ def record_test_calls(
     return recorder.events, None
 
 
-def compare_by_test_function(expected: Value, value: Value, tolerance: Any, inputs: Inputs) -> str | None:
+def compare_by_test_function(
+    expected: Value, value: Value, tolerance: Any, inputs: Inputs
+) -> str | None:
     """Run a test function on recorded results; return a sentence on the failed assertion, or None.
 
     In a case without a test, compare the values of variables with the expected ones.
@@ -530,7 +532,9 @@ class _RecordedObject(_TestedObject):
         object.__setattr__(self, "_object", tested)
 
     def _perform_operation(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
-        recorder, tested = (object.__getattribute__(self, name) for name in ("_recorder", "_object"))
+        recorder, tested = (
+            object.__getattribute__(self, name) for name in ("_recorder", "_object")
+        )
         return recorder(function, tested, *args, **kwargs)
 
     @property  # type: ignore[misc]

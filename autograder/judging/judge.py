@@ -201,7 +201,9 @@ def _compare_all_outcomes(
     return renamed_cases
 
 
-def _choose_case_to_show(failing: Sequence[JudgedCase], match: _MisconceptionMatch | None) -> JudgedCase:
+def _choose_case_to_show(
+    failing: Sequence[JudgedCase], match: _MisconceptionMatch | None
+) -> JudgedCase:
     """Choose the failing test case to describe to the student.
 
     It is the first that the misconception explains. If there is none, it is the first with an error
@@ -267,10 +269,14 @@ def _add_best_explanation(
     # Name an error if the function raises it in at least half of the failing test cases. Any other
     # mistake must explain every failing case.
     if same_mistake == len(failing) or (is_error and 0 < same_mistake >= len(failing) / 2):
-        return _add_texts_of_common_mistake(finding, difference, cases, called_function_note, modified_note)
+        return _add_texts_of_common_mistake(
+            finding, difference, cases, called_function_note, modified_note
+        )
     return replace(
         finding,
-        means=_describe_unexplained_failures(shown_case, cases, called_function_note, modified_note),
+        means=_describe_unexplained_failures(
+            shown_case, cases, called_function_note, modified_note
+        ),
     )
 
 
@@ -387,7 +393,9 @@ def _describe_pattern_of_wrong_values(cases: Sequence[JudgedCase], shown_case: J
     pattern = pattern or describe_difference_pattern(pairs, shown_case.rules)
     right_parts = ""
     if path and not shown_case.inputs.result_queries:
-        right_parts = describe_which_returned_values_are_right(_value_pairs(differing, ()), shown_case.rules)
+        right_parts = describe_which_returned_values_are_right(
+            _value_pairs(differing, ()), shown_case.rules
+        )
     return _join_sentences(pattern, describe_multiple(pairs, differing), right_parts)
 
 
@@ -480,7 +488,9 @@ def _compare_with_misconception(
         if misses * 2 > failing_count or " + " in misconception.name:
             return None
     explained_cases = select_failing_cases(agreeing)
-    informative = [case for case in explained_cases if _is_misconception_wrong_in(misconception, case)]
+    informative = [
+        case for case in explained_cases if _is_misconception_wrong_in(misconception, case)
+    ]
     misses += len(explained_cases) - len(informative)
     # If the misconception fails to explain some test cases, it may explain others by chance: those
     # with an error or with a whole number. So do not count these.
@@ -494,7 +504,9 @@ def _compare_with_misconception(
     return _MisconceptionMatch(misconception, agreeing, score, is_complete=not misses)
 
 
-def _predicts_outcome(prediction: CallOutcome, case: JudgedCase, exact_rules: ComparisonRules) -> bool:
+def _predicts_outcome(
+    prediction: CallOutcome, case: JudgedCase, exact_rules: ComparisonRules
+) -> bool:
     """Return True if the result that a misconception predicts equals the student's result."""
     if isinstance(case.expected, ExpectedError) and case.is_right:
         # The student's function raises the expected error. It is enough that code with the

@@ -56,7 +56,9 @@ def call_student_function(function: Any, inputs: Inputs, call: str = "function")
             if responses is not None:
                 type_name, value = responses.type_name, tuple(responses.values)
             elif call == "in place":
-                type_name, value = pack_result(_modified_arguments_and_result(result, inputs, copies))
+                type_name, value = pack_result(
+                    _modified_arguments_and_result(result, inputs, copies)
+                )
             else:
                 type_name, value = pack_result(result)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - any exception is part of the outcome
@@ -70,7 +72,9 @@ def call_student_function(function: Any, inputs: Inputs, call: str = "function")
             within=function_name,
         )
     modified_names = () if call == "in place" else _modified_names(function, inputs, copies)
-    return CallOutcome(value, type_name, "", modified_names, output.text, peak_bytes=memory.peak_bytes)
+    return CallOutcome(
+        value, type_name, "", modified_names, output.text, peak_bytes=memory.peak_bytes
+    )
 
 
 class OutputCapture:
@@ -140,7 +144,9 @@ class _QueryResponses:
                 return
 
 
-def _modified_arguments_and_result(result: Any, inputs: Inputs, copies: Inputs) -> dict[int | str, Any]:
+def _modified_arguments_and_result(
+    result: Any, inputs: Inputs, copies: Inputs
+) -> dict[int | str, Any]:
     """Return the modified arguments by position or name, and the returned value under "".
 
     The returned value, if it is not None, stands under "".
@@ -273,7 +279,9 @@ def _locate_error_in_student_code(error: BaseException) -> tuple[str, str]:
 # bold. TensorFlow adds names of nodes and operations.
 _BOLD = re.compile(r"\x1b\[[0-9;]*m")
 _TENSORFLOW_NAMES = re.compile(r"\{\{function_node .*?\}\} | \[Op:\w+\]( name:( \S+)?)?")
-_KERAS_FRAME = re.compile(r"Exception encountered when calling \S+\(\)\. (.*?)( Arguments received by .*)?")
+_KERAS_FRAME = re.compile(
+    r"Exception encountered when calling \S+\(\)\. (.*?)( Arguments received by .*)?"
+)
 
 
 def _format_error(error: BaseException) -> str:

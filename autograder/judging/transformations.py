@@ -97,8 +97,12 @@ def explain_by_transformation(
     if not _have_enough_evidence(deviations, returning_cases):
         return None
     if len(returning_cases) < len(failing):
-        explanation = _find_misconception_combined_with_transformation(cases, deviations, misconceptions)
-        return explanation or _combine_misconception_with_exception(cases, deviations, misconceptions)
+        explanation = _find_misconception_combined_with_transformation(
+            cases, deviations, misconceptions
+        )
+        return explanation or _combine_misconception_with_exception(
+            cases, deviations, misconceptions
+        )
     alone = None
     transformation = find_transformation(cases, failing)
     if transformation:
@@ -106,7 +110,9 @@ def explain_by_transformation(
         alone = Misconception(transformation.name, transformation.means, nudge)
         if transformation.name not in _VAGUE_TRANSFORMATIONS:
             return alone
-    return _find_misconception_combined_with_transformation(cases, deviations, misconceptions) or alone
+    return (
+        _find_misconception_combined_with_transformation(cases, deviations, misconceptions) or alone
+    )
 
 
 def find_transformation(
@@ -139,7 +145,9 @@ def _find_misconception_combined_with_transformation(
         prediction = pivot.test_case.mistakes[misconception.name]
         if prediction.error or not _have_same_shapes(prediction.value, pivot.expected):
             continue  # the shapes differ, so a match would mean little
-        for transformation in _candidate_transformations(prediction.value, pivot.value, pivot.inputs):
+        for transformation in _candidate_transformations(
+            prediction.value, pivot.value, pivot.inputs
+        ):
             if not transformation.combined_means:
                 continue
             if not _turns_source_into_outcome(transformation, prediction, pivot):
@@ -148,7 +156,9 @@ def _find_misconception_combined_with_transformation(
                 _turns_misconception_into_outcome_or_error(transformation, misconception.name, case)
                 for case in covered_cases
             ):
-                means = f"There are two mistakes. {misconception.means} {transformation.combined_means}"
+                means = (
+                    f"There are two mistakes. {misconception.means} {transformation.combined_means}"
+                )
                 return Misconception(
                     f"{misconception.name} + {transformation.name}", means, misconception.nudge
                 )
@@ -200,7 +210,9 @@ def _combine_misconception_with_exception(
     return None
 
 
-def _select_cases_with_prediction(misconception_name: str, cases: Sequence[JudgedCase]) -> list[JudgedCase]:
+def _select_cases_with_prediction(
+    misconception_name: str, cases: Sequence[JudgedCase]
+) -> list[JudgedCase]:
     """Return the test cases for which it is known what this misconception predicts."""
     return [case for case in cases if misconception_name in case.test_case.mistakes]
 
@@ -267,7 +279,9 @@ def _turns_expected_into_outcome(transformation: Transformation, case: JudgedCas
     return _turns_source_into_outcome(transformation, CallOutcome(case.expected), case)
 
 
-def _turns_source_into_outcome(transformation: Transformation, source: CallOutcome, case: JudgedCase) -> bool:
+def _turns_source_into_outcome(
+    transformation: Transformation, source: CallOutcome, case: JudgedCase
+) -> bool:
     """Return True if the transformation turns a given result into the student's."""
     if source.error or source.value is None or case.value is None:
         return False
@@ -360,7 +374,9 @@ def _make_transformations(
                 yield Transformation(kind.name, means, apply, combined_means)
 
 
-def _apply_choice(change: Callable, choice: _TransformationTarget, value: Value, inputs: Inputs) -> Value:
+def _apply_choice(
+    change: Callable, choice: _TransformationTarget, value: Value, inputs: Inputs
+) -> Value:
     return change(value, **choice.arguments)
 
 
@@ -563,7 +579,9 @@ _SCALAR_RULES: tuple[_TransformationKind, ...] = (
 # case.
 
 
-def _candidate_transformations(expected: Value, value: Value, inputs: Inputs) -> Iterator[Transformation]:
+def _candidate_transformations(
+    expected: Value, value: Value, inputs: Inputs
+) -> Iterator[Transformation]:
     """Yield the transformations that may turn a test case's expected result into the student's."""
     if isinstance(expected, (tuple, list)):
         yield from _candidate_transformations_of_several_results(expected, value, inputs)
@@ -589,7 +607,9 @@ def _candidate_transformations_of_several_results(
         return
     if not isinstance(value, (tuple, list)):
         for i in range(count):
-            choice = _TransformationTarget({"part": format_ordinal(i + 1), "count": count}, {"part": i})
+            choice = _TransformationTarget(
+                {"part": format_ordinal(i + 1), "count": count}, {"part": i}
+            )
             yield from _make_transformations(_ONE_PART_RULES, expected, value, [choice])
         return
     if len(value) != count:
@@ -643,7 +663,9 @@ def _candidate_array_transformations(
     order_choices = []
     if expected.ndim in (3, 4):
         for order in list(permutations(range(expected.ndim)))[1:]:
-            order_choices.append(_TransformationTarget({"axes": join_words(order)}, {"axes": order}))
+            order_choices.append(
+                _TransformationTarget({"axes": join_words(order)}, {"axes": order})
+            )
     yield from _make_transformations(_ARRAY_RULES, expected, value)
     yield from _make_transformations(_AXIS_RULES, expected, value, axis_choices)
     yield from _make_transformations(_NUMBER_RULES, expected, value)

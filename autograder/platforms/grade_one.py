@@ -22,7 +22,9 @@ from autograder.reports.feedback_summary import build_standalone_summary
 from autograder.reports.student_page import FeedbackSummary
 from autograder.sandbox import SandboxError
 
-UNKNOWN_LAB = "Nothing in it says which lab it is for: submit the lab's own notebook, which has its name."
+UNKNOWN_LAB = (
+    "Nothing in it says which lab it is for: submit the lab's own notebook, which has its name."
+)
 
 
 @dataclass(frozen=True)

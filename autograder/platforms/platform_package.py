@@ -73,7 +73,9 @@ def write_package(
         return _write_gradescope_zips(labs, output)
     _require_unused_path(output)
     make_files = (
-        _make_prairielearn_package_files if platform == "prairielearn" else _make_github_package_files
+        _make_prairielearn_package_files
+        if platform == "prairielearn"
+        else _make_github_package_files
     )
     _write_new_folder(output, make_files(course, labs))
     return [output]
@@ -180,7 +182,9 @@ def _collect_engine(course: Course) -> Files:
 
     The project also installs the packages that the course's notebooks import.
     """
-    return distribution.make_engine_project_files(distribution.find_allowed_package_versions(course))
+    return distribution.make_engine_project_files(
+        distribution.find_allowed_package_versions(course)
+    )
 
 
 def collect_course_files(course: Course, labs: Sequence[Lab]) -> Files:

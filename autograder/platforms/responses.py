@@ -220,7 +220,9 @@ def _pair_with_lines(result: PlatformResult) -> Iterator[tuple[Result, SummaryLi
         yield exercise_result, lines[exercise_result.exercise]
 
 
-def _summarize_submission(result: PlatformResult, max_characters: int = MAX_MESSAGE_CHARACTERS) -> list[str]:
+def _summarize_submission(
+    result: PlatformResult, max_characters: int = MAX_MESSAGE_CHARACTERS
+) -> list[str]:
     """Return the paragraphs about the whole submission, such as the one with its score."""
     if result.fault:
         return [FAULT_MESSAGE]
@@ -229,11 +231,15 @@ def _summarize_submission(result: PlatformResult, max_characters: int = MAX_MESS
         return [f"This file could not be marked. {reason}"]
     score = f"{format_points(result.score)} of {format_points(result.max_score)} points."
     if result.manual_max_score:
-        score += f" Up to {format_points(result.manual_max_score)} more are awaiting manual grading."
+        score += (
+            f" Up to {format_points(result.manual_max_score)} more are awaiting manual grading."
+        )
     return [score, *(truncate_with_remark(note, max_characters) for note in result.summary.notes)]
 
 
-def _make_exercise_sentence(result: PlatformResult, exercise_result: Result, line: SummaryLine) -> str:
+def _make_exercise_sentence(
+    result: PlatformResult, exercise_result: Result, line: SummaryLine
+) -> str:
     """Return a sentence about a student's result in an exercise or question, without the hint."""
     if result.fault:
         return FAULT_MESSAGE
@@ -253,7 +259,9 @@ def _format_exercise_html(
     max_characters: int = MAX_MESSAGE_CHARACTERS,
 ) -> str:
     """Return HTML paragraphs on a student's result in an exercise, and the hint if there is one."""
-    sentence = truncate_with_remark(_make_exercise_sentence(result, exercise_result, line), max_characters)
+    sentence = truncate_with_remark(
+        _make_exercise_sentence(result, exercise_result, line), max_characters
+    )
     parts = [_render_line(sentence)]
     if line.nudge:
         nudge = Markup("<strong>To think about:</strong> {}").format(_render_line(line.nudge))

@@ -100,7 +100,9 @@ def write_report(
         if report.terms:
             selected_platforms = select_platforms(report.marks, platforms)
             tables += build_term_tables(report.terms, report.marks, selected_platforms)
-        report = replace(report, pages=_find_feedback_page_addresses(classroom), files=tuple(tables))
+        report = replace(
+            report, pages=_find_feedback_page_addresses(classroom), files=tuple(tables)
+        )
     _replace_report_files(classroom, report)
     sentences = [*_describe_mark_tables(report), *report.marks.request_notes]
     if not anonymous:
@@ -174,7 +176,9 @@ def _describe_mark_tables(report: "ClassReport") -> list[str]:
         grades, verb, auxiliary = format_count(count, "grade"), "await", "are"
         if count == 1:
             verb, auxiliary = "awaits", "is"
-        sentences.append(f"{grades} {verb} manual grading, and {auxiliary} left empty in the tables.")
+        sentences.append(
+            f"{grades} {verb} manual grading, and {auxiliary} left empty in the tables."
+        )
     for table in report.files:
         if table.omitted_count:
             students = format_count(table.omitted_count, "student")
@@ -244,7 +248,9 @@ class ClassReport:
         missing = {}
         for lab, students in self.missing.items():
             missing[lab] = [pseudonyms[student] for student in students]
-        unreadable_results = [(pseudonyms[student], lab) for student, lab in self.unreadable_results]
+        unreadable_results = [
+            (pseudonyms[student], lab) for student, lab in self.unreadable_results
+        ]
         return replace(
             self,
             marks=self.marks.with_pseudonyms(pseudonyms),

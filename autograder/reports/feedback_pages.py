@@ -251,7 +251,9 @@ class NbgraderFeedbackExporter(Exporter):
     def _file_extension_default(self) -> str:
         return ".html"
 
-    def from_notebook_node(self, nb: nbformat.NotebookNode, resources: Any = None, **kw: Any) -> Any:
+    def from_notebook_node(
+        self, nb: nbformat.NotebookNode, resources: Any = None, **kw: Any
+    ) -> Any:
         """Return the feedback page as HTML, and the dict of resources that nbconvert needs."""
         settings = (resources or {}).get("nbgrader", {})
         course = find_course()

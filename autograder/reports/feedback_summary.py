@@ -74,7 +74,10 @@ def build_summary(
     for name in _names_in_notebook_order(lab, mark):
         line = _build_summary_line(lab, name, mark, results, earlier_marks.get(name))
         lines.append(replace(line, requests=requests.get(name, ())))
-    facts = [*_describe_partners(lab, student, marks), *_describe_dates_and_lateness(lab, mark, marks)]
+    facts = [
+        *_describe_partners(lab, student, marks),
+        *_describe_dates_and_lateness(lab, mark, marks),
+    ]
     if classroom.find_counted_attempt(student, lab.name):
         facts.append(
             "An earlier attempt of yours counts, since it has more automatic points after its late "
@@ -111,7 +114,8 @@ def build_standalone_summary(
             scores[name] = 0.0
     mark = Mark(student="", lab=lab.name, scores=scores, points=max_scores)
     lines = [
-        _build_summary_line(lab, name, mark, results, None) for name in _names_in_notebook_order(lab, mark)
+        _build_summary_line(lab, name, mark, results, None)
+        for name in _names_in_notebook_order(lab, mark)
     ]
     return _build_nameless_summary(lab, mark, tuple(lines), submission)
 
@@ -201,7 +205,10 @@ def _describe_dates_and_lateness(lab: Lab, mark: Mark, marks: ClassMarks) -> Ite
 def _describe_lateness(mark: Mark, late_days: int) -> str:
     cost = "nothing is taken off"
     if mark.penalty:
-        penalty, raw_score = format_points(mark.rounded_penalty), format_points(mark.rounded_raw_score)
+        penalty, raw_score = (
+            format_points(mark.rounded_penalty),
+            format_points(mark.rounded_raw_score),
+        )
         cost = f"{penalty} of {raw_score} points are taken off"
     if mark.late_days_used:
         cost = f"{mark.late_days_used} of your {format_count(late_days, 'late day')} used, {cost}"
@@ -255,7 +262,9 @@ def _build_summary_line(
     return line("✗", "not right yet", wrong, nudge)
 
 
-def _describe_mistake_and_hint(lab: Lab, result: Result, results: Mapping[str, Result]) -> tuple[str, str]:
+def _describe_mistake_and_hint(
+    lab: Lab, result: Result, results: Mapping[str, Result]
+) -> tuple[str, str]:
     """Return a description of the mistake in an answer, and a hint for the student.
 
     If the mistake is a known misconception, both are the course author's; else the description is

@@ -100,7 +100,9 @@ def _write_moodle_and_canvas_zips(
         else:
             notebooks[name] = outcome.encode("utf-8", "replace")
     pages = ((name, feedback.moodle[name].read_bytes()) for name in sorted(feedback.moodle))
-    yield from _replace_zip_archive(classroom, f"{lab.name}-moodle.zip", len(feedback.moodle), pages)
+    yield from _replace_zip_archive(
+        classroom, f"{lab.name}-moodle.zip", len(feedback.moodle), pages
+    )
     files = ((name, notebooks[name]) for name in sorted(notebooks))
     yield from _replace_zip_archive(classroom, f"{lab.name}-canvas.zip", len(notebooks), files)
 
@@ -293,7 +295,11 @@ def _render_summary_as_markdown(summary: FeedbackSummary) -> str:
     if summary.unreadable:
         paragraphs += [f"**This file could not be marked.** {summary.unreadable}", summary.total]
     else:
-        paragraphs += [f"## {summary.total}", *summary.notes, *map(_render_line_as_markdown, summary.lines)]
+        paragraphs += [
+            f"## {summary.total}",
+            *summary.notes,
+            *map(_render_line_as_markdown, summary.lines),
+        ]
     return "\n\n".join(paragraphs)
 
 

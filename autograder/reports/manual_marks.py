@@ -316,7 +316,9 @@ def _answers_with_texts(question: QuestionAnswers, workers: int) -> Iterator[Stu
         notebook = str(classroom.notebook_path(answer.student, lab))
         calls.append((str(classroom.course.root), lab, question.name, notebook))
     limits = {"workers": workers, "seconds": MAX_ANSWER_SECONDS}
-    texts = dict(run_calls_in_workers(read_answer_as_json, calls, retry_with_simpler_result=True, **limits))
+    texts = dict(
+        run_calls_in_workers(read_answer_as_json, calls, retry_with_simpler_result=True, **limits)
+    )
     for i, answer in enumerate(question.answers):
         text = texts[i]
         if isinstance(text, str):

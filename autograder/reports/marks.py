@@ -336,7 +336,9 @@ class ClassMarks:
     @cached_property
     def _name_counts(self) -> Counter[str]:
         """Number of students of each name, by the name in the form that is compared."""
-        return Counter(make_name_sort_key(format_full_name(person)) for person in self.students.values())
+        return Counter(
+            make_name_sort_key(format_full_name(person)) for person in self.students.values()
+        )
 
     @property
     def enrolled(self) -> list[Person]:
@@ -350,7 +352,9 @@ class ClassMarks:
 
     def sort(self, labs: Sequence[str]) -> None:
         """Sort the students by name, and the labs in the given order."""
-        self.students = dict(sorted(self.students.items(), key=lambda item: _name_sort_key(item[1])))
+        self.students = dict(
+            sorted(self.students.items(), key=lambda item: _name_sort_key(item[1]))
+        )
         position = {lab: i for i, lab in enumerate(labs)}
         names = sorted(self.labs, key=lambda lab: position.get(lab, len(position)))
         self.labs = {name: self.labs[name] for name in names}
@@ -584,7 +588,9 @@ class _GradebookReader:
                 marks.marks[mark.student, mark.lab] = mark
         return marks
 
-    def _add_comments_to_fields(self, query: Callable, fields: Mapping[str, dict[str, Any]]) -> None:
+    def _add_comments_to_fields(
+        self, query: Callable, fields: Mapping[str, dict[str, Any]]
+    ) -> None:
         """Add the graders' comments on each submission to `fields`, by the submission's id."""
         from nbgrader.api import BaseCell, Comment, SubmittedNotebook
 

@@ -173,7 +173,9 @@ def _full_name_reversed(marks: ClassMarks, person: Person) -> str:
 
 
 def _gradescope_last_name(marks: ClassMarks, person: Person) -> str:
-    return _last_name(marks, person) or _find_field_from_platform(marks, person, "Gradescope", "name")
+    return _last_name(marks, person) or _find_field_from_platform(
+        marks, person, "Gradescope", "name"
+    )
 
 
 def _make_identifier_column(
@@ -431,7 +433,9 @@ def build_platform_table(
     return [PlatformTable(csv_format.file, platform, text, omitted_count, reason)]
 
 
-def _find_field_from_platform(marks: ClassMarks, person: Person, platform: str, origin_field: str) -> str:
+def _find_field_from_platform(
+    marks: ClassMarks, person: Person, platform: str, origin_field: str
+) -> str:
     """Return one value, such as a login, that a platform stored with a student's submission.
 
     The result is "" if the field is unknown.

@@ -54,7 +54,9 @@ def _write_pseudonym_list(path: Path, pseudonym_by_student_id: dict[str, str]) -
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("pseudonym", "student_id"))
-    writer.writerows(sorted((pseudonym, cell) for cell, pseudonym in pseudonym_by_student_id.items()))
+    writer.writerows(
+        sorted((pseudonym, cell) for cell, pseudonym in pseudonym_by_student_id.items())
+    )
     write_file(path, text.getvalue(), mode=0o600)
     os.chmod(path, 0o600)
 

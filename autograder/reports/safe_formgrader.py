@@ -92,7 +92,9 @@ class SafePages(NbGraderPreprocessor):
                 # The outputs of a test cell come from the autograder and not from the student. They
                 # are safe, so keep their styles.
                 is_test_cell = bool(get_nbgrader_metadata(cell).get("grade"))
-                cell.outputs = [clean_output(output, keep_styles=is_test_cell) for output in cell.outputs]
+                cell.outputs = [
+                    clean_output(output, keep_styles=is_test_cell) for output in cell.outputs
+                ]
         for name in ("student", "first_name", "last_name", "notebook_path"):
             if name in resources:
                 resources[name] = _escape_text(resources[name])

@@ -131,7 +131,9 @@ def render_check_message(output: Mapping[str, Any]) -> Markup:
     text = _get_output_text(output)
     if not text.strip():
         return Markup("")
-    return Markup("<p>{}</p>").format(render_sentences(truncate_with_remark(text, MAX_OUTPUT_CHARACTERS)))
+    return Markup("<p>{}</p>").format(
+        render_sentences(truncate_with_remark(text, MAX_OUTPUT_CHARACTERS))
+    )
 
 
 def _get_output_data(output: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -330,7 +330,9 @@ def count_misconceptions(
             if row.misconception is None or row.verdict is Verdict.PASS:
                 continue
             descriptions[row.misconception][_describe_misconception(row, labs)] += 1
-            entry = entries.setdefault(row.misconception, MisconceptionOccurrences(row.misconception, ""))
+            entry = entries.setdefault(
+                row.misconception, MisconceptionOccurrences(row.misconception, "")
+            )
             entry.by_exercise[row.exercise] += 1
             entry.students.add(mark.student)
             entry.labs.add(row.lab)

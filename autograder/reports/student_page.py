@@ -205,7 +205,9 @@ def _render_answers(
         else:
             question = render_question_text(released_notebook, line.name)
         if is_code:
-            sections = split_code(_get_released_answer_lines(released_notebook, line.name), line, source)
+            sections = split_code(
+                _get_released_answer_lines(released_notebook, line.name), line, source
+            )
             parts = tuple((heading, renderer.render_code(code)) for heading, code in sections)
         else:
             parts = (("", renderer.render_prose(cell, _remove_mark_scheme(source))),)
@@ -302,7 +304,9 @@ def render_question_text(released_notebook: ReleasedNotebook, name: str) -> Mark
     return _render_lab_prose(previous.source)
 
 
-def _find_added_or_changed_cells(released_notebook: ReleasedNotebook, cells: Sequence[dict]) -> list[dict]:
+def _find_added_or_changed_cells(
+    released_notebook: ReleasedNotebook, cells: Sequence[dict]
+) -> list[dict]:
     """Return the cells that the student added, and changed cells that hold no graded answer."""
     extra = []
     for cell in cells:

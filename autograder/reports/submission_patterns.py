@@ -153,7 +153,9 @@ def count_arrivals(submissions: Sequence[Mark], marks: ClassMarks) -> list[Arriv
         counts[index] += 1
     if not any(counts):
         return []
-    return [ArrivalSpan(label, count) for (_, label), count in zip(_ARRIVAL_SPANS, counts, strict=True)]
+    return [
+        ArrivalSpan(label, count) for (_, label), count in zip(_ARRIVAL_SPANS, counts, strict=True)
+    ]
 
 
 def count_attempts(submissions: Sequence[Mark]) -> Mapping[int, int]:

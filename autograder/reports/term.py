@@ -437,7 +437,9 @@ def write_student_term_pages(classroom: Classroom, now: datetime | None = None) 
     return len(marks.enrolled)
 
 
-def _find_feedback_page_addresses_of(classroom: Classroom, student: str, rules: TermRules) -> dict[str, str]:
+def _find_feedback_page_addresses_of(
+    classroom: Classroom, student: str, rules: TermRules
+) -> dict[str, str]:
     """Return the addresses of a student's feedback pages by lab, relative to the term's page."""
     folder = classroom.feedback / student
     addresses = {}

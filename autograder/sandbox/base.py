@@ -372,7 +372,9 @@ def _pack_cell(cell: Cell, arrays: list[np.ndarray], max_statements: int | None)
         # Encode the inputs of all calls to bytes, which are a part of the
         # message. The processes in between pass these bytes on. Only the process that makes the
         # calls decodes them.
-        parts = protocol.split_into_message_parts(encoding.encode({"questions": records}, input_arrays))
+        parts = protocol.split_into_message_parts(
+            encoding.encode({"questions": records}, input_arrays)
+        )
         groups.append({"parts": len(parts), "memory": memory})
         arrays += parts
     source = cell.source
@@ -445,7 +447,9 @@ def _read_outcome_groups(
     return outcomes, (CellOutcome.OK, "")
 
 
-def _decode_outcomes(data: bytes, max_outcomes: int, budget: list[int]) -> tuple[list[CallOutcome], str]:
+def _decode_outcomes(
+    data: bytes, max_outcomes: int, budget: list[int]
+) -> tuple[list[CallOutcome], str]:
     """Decode the results of function calls (answers) that one process of the sandbox wrote.
 
     Parameters
@@ -483,7 +487,11 @@ def _decode_outcomes(data: bytes, max_outcomes: int, budget: list[int]) -> tuple
         except protocol.ProtocolError:
             return outcomes, protocol.FORGED_MESSAGE
         is_out_of_order = fields["first"] != len(outcomes)
-        if not frame_outcomes or is_out_of_order or len(outcomes) + len(frame_outcomes) > max_outcomes:
+        if (
+            not frame_outcomes
+            or is_out_of_order
+            or len(outcomes) + len(frame_outcomes) > max_outcomes
+        ):
             return outcomes, protocol.FORGED_MESSAGE
         outcomes += frame_outcomes
         budget[0] -= len(arrays)

@@ -260,9 +260,7 @@ def is_real_root() -> bool:
 
 # The functions below explain why bubblewrap does not start on some systems.
 
-NOT_LINUX_MESSAGE = (
-    "Submissions run in a sandbox that only Linux has. Grade on Linux, or in a virtual machine with it."
-)
+NOT_LINUX_MESSAGE = "Submissions run in a sandbox that only Linux has. Grade on Linux, or in a virtual machine with it."
 NOT_INSTALLED_MESSAGE = (
     "Submissions run in a sandbox, and that needs bubblewrap, which is not installed. Install it "
     "(Debian and Ubuntu: `apt install bubblewrap`; Fedora: `dnf install bubblewrap`)."

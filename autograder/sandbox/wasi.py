@@ -142,7 +142,10 @@ class GuestFileState:
 
     def size(self) -> int:
         """Return the total size in bytes of the files that the WebAssembly program has created."""
-        nodes = [*self.entries.values(), *(open_file.node for open_file in self.open_files.values())]
+        nodes = [
+            *self.entries.values(),
+            *(open_file.node for open_file in self.open_files.values()),
+        ]
         sizes = {id(node): len(node.data) for node in nodes if isinstance(node, WritableFile)}
         return sum(sizes.values())
 

@@ -442,7 +442,9 @@ class _WasmDriver(driver.SubmissionDriver):
                     self.check_time_limits()  # reading takes time, too
                 max_header = 4 * self.limits.output_bytes + (1 << 20)
                 max_payload = 8 * encoding.MAX_ANSWER_NUMBERS
-                return encoding.read_frame(self._output.read, max_header, max_payload, MAX_EVENT_NODES)
+                return encoding.read_frame(
+                    self._output.read, max_header, max_payload, MAX_EVENT_NODES
+                )
         except protocol.ProtocolError:
             # If the submission was stopped, its last message may be cut off. Ignore that message
             # then, and report only that the submission was stopped.

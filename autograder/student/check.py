@@ -117,7 +117,9 @@ def check(answer: Any) -> None:
         raise CheckFailed(f"{key.name}: {overrun}") from None
     except KeyboardInterrupt:
         _passed_checks[key.name] = False
-        raise CheckFailed(f"{key.name}: you interrupted the check, so there is no result.") from None
+        raise CheckFailed(
+            f"{key.name}: you interrupted the check, so there is no result."
+        ) from None
     _passed_checks[key.name] = finding.verdict is Verdict.PASS
     note = _describe_other_environment(key)
     if finding.verdict is not Verdict.PASS:

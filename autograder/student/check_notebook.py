@@ -89,7 +89,9 @@ def _list_lab_exercises(notebook: NotebookNode, path: Path) -> list[str]:
     return list(lab.points)
 
 
-def _make_test_cells_call_check(notebook: NotebookNode, exercises: list[str]) -> dict[str, NotebookNode]:
+def _make_test_cells_call_check(
+    notebook: NotebookNode, exercises: list[str]
+) -> dict[str, NotebookNode]:
     """Make every test cell call `check` on its exercise, and append test cells that are missing.
 
     Return the test cells by exercise.

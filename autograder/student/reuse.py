@@ -203,7 +203,9 @@ class _FunctionWithFallback:
             expected = self.course_function(*args, **kwargs)
             return self._give_up(f"raised {type(error).__name__} here", expected)
 
-    def _call_and_compare_both(self, size: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call_and_compare_both(
+        self, size: int, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """Call the student's function and the course's; return the student's result if it is right.
 
         If it differs or took too long, use the course's function from now on.
@@ -324,7 +326,9 @@ def _accepts_exercise_inputs(name: str, function: Any) -> bool:
     return not find_argument_mismatch(function, key.test_cases[-1].inputs)
 
 
-def describe_function_owners(namespace: Mapping[str, Any], check_results: Mapping[str, bool]) -> str:
+def describe_function_owners(
+    namespace: Mapping[str, Any], check_results: Mapping[str, bool]
+) -> str:
     """Return a sentence on which functions in a notebook are the student's, and which the course's.
 
     Parameters

@@ -114,7 +114,9 @@ def find_outdated_labs(folder: Path, course: Course) -> dict[str, list[str]]:
     outdated_labs = {}
     for lab in course.labs:
         course_notebook = course.released_notebook_path(lab)
-        headings = update.find_sections_changed_by_course(folder / lab / f"{lab}.ipynb", course_notebook)
+        headings = update.find_sections_changed_by_course(
+            folder / lab / f"{lab}.ipynb", course_notebook
+        )
         if headings:
             outdated_labs[lab] = headings
     return outdated_labs
@@ -204,7 +206,9 @@ def update_student_notebook(path: Path, course: Course | None = None) -> tuple[l
     return headings, backup
 
 
-def reset_copy(path: Path, exercise: str | None = None, course: Course | None = None) -> Path | None:
+def reset_copy(
+    path: Path, exercise: str | None = None, course: Course | None = None
+) -> Path | None:
     """Reset a lab, or one exercise, to the state that was handed out; keep a backup beside it.
 
     Parameters

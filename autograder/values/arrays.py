@@ -144,7 +144,9 @@ class ArrayType(ValueType):
         sentence = _describe_unexpected_nan_or_inf(expected_view, value_view)
         if sentence:
             return Difference("not finite", wording.add_place(intro + sentence))
-        sentence = wording.add_place(intro + _describe_largest_difference(expected_view, value_view, agree))
+        sentence = wording.add_place(
+            intro + _describe_largest_difference(expected_view, value_view, agree)
+        )
         return _classify_number_difference(expected, value, rules, sentence)
 
     def describe(self, value: np.ndarray) -> str:
@@ -404,7 +406,9 @@ def _describe_error(expected: np.ndarray, value: np.ndarray) -> str:
     return f"the largest relative error is {float(np.max(relative, initial=0.0)):.1g}"
 
 
-def _classify_dtype_mistake(expected: np.ndarray, value: np.ndarray, rules: ComparisonRules) -> str | None:
+def _classify_dtype_mistake(
+    expected: np.ndarray, value: np.ndarray, rules: ComparisonRules
+) -> str | None:
     """Return the mistake in a result's dtype, such as "whole-numbers"; None if there is none."""
     if value.dtype == expected.dtype or (rules.returns == "tensor" and not rules.exact_dtype):
         return None
@@ -425,7 +429,9 @@ def _classify_dtype_mistake(expected: np.ndarray, value: np.ndarray, rules: Comp
     return None
 
 
-def _classify_shape_mistake(expected: np.ndarray, value: np.ndarray, rules: ComparisonRules) -> str | None:
+def _classify_shape_mistake(
+    expected: np.ndarray, value: np.ndarray, rules: ComparisonRules
+) -> str | None:
     """Return the mistake if the numbers are right but not the shape ("transposed"); else None."""
     if value.size != expected.size or value.dtype.kind not in "fiub":
         return None

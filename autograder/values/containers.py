@@ -68,7 +68,9 @@ class SequenceType(ValueType):
             # The student's function may return a tuple whose first value is the expected list of
             # arrays. Comparing part by part would compare that whole list with the first expected
             # array, and the message would mislead.
-            sentence = f"{wording.lead_in} {self.describe(value)}; expected {self.describe(expected)}."
+            sentence = (
+                f"{wording.lead_in} {self.describe(value)}; expected {self.describe(expected)}."
+            )
             return Difference("type", wording.add_place(sentence), "more-than-the-list")
         if len(value) != len(expected):
             return self._length_difference(len(expected), len(value), wording)

@@ -91,7 +91,9 @@ def format_call(call: DeferredCall, short_repr: Callable[[Value], str]) -> str:
     return f"{function}({', '.join(args)})"
 
 
-def make_query_subject_and_verb(query: DeferredCall, short_repr: Callable[[Value], str]) -> tuple[str, str]:
+def make_query_subject_and_verb(
+    query: DeferredCall, short_repr: Callable[[Value], str]
+) -> tuple[str, str]:
     """Return subject and verb of a sentence on a part of a result: "Your result's `size`", "is".
 
     The subject is, for example, "Your result, called with 2.0,"; the verb is "gives" or "is".

@@ -109,7 +109,9 @@ def read_frame(
     if header_size > max_header or payload_size > max_payload:
         raise EncodingError(f"a frame of {header_size} + {payload_size} bytes is too large")
     header = _decode_json_header(bytes(read(header_size)), max_nodes)
-    layouts = [_parse_array_header(item) for item in _check_list(header.pop("arrays", None), MAX_ARRAYS)]
+    layouts = [
+        _parse_array_header(item) for item in _check_list(header.pop("arrays", None), MAX_ARRAYS)
+    ]
     if sum(size for *_, size in layouts) != payload_size:
         raise EncodingError("the arrays have another length than their shapes say")
     return header, [_array_from_bytes(read(size), dtype, shape) for dtype, shape, size in layouts]

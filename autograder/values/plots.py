@@ -60,7 +60,11 @@ class Drawing:
     @classmethod
     def from_plain(cls, plain: Any) -> "Drawing":
         """Make a drawing from decoded data; raise InvalidDrawing if the data describe no figure."""
-        if not isinstance(plain, list) or len(plain) > MAX_ITEMS or not all(map(_is_valid_plot, plain)):
+        if (
+            not isinstance(plain, list)
+            or len(plain) > MAX_ITEMS
+            or not all(map(_is_valid_plot, plain))
+        ):
             raise InvalidDrawing("no data of a figure")
         return cls(plain)
 
@@ -158,7 +162,9 @@ def _series_differences(
             yield difference
 
 
-def _describe_text_differences(expected: Mapping[str, Any], plot: Mapping[str, Any]) -> Iterator[str]:
+def _describe_text_differences(
+    expected: Mapping[str, Any], plot: Mapping[str, Any]
+) -> Iterator[str]:
     for name, description in TEXTS.items():
         if expected[name] and expected[name] != plot[name]:
             text = truncate(repr(plot[name]), 80)
@@ -171,7 +177,9 @@ def _describe_text_differences(expected: Mapping[str, Any], plot: Mapping[str, A
             yield f"The {description} has {texts}; {text} is missing."
 
 
-def _describe_limit_differences(expected: Mapping[str, Any], plot: Mapping[str, Any]) -> Iterator[str]:
+def _describe_limit_differences(
+    expected: Mapping[str, Any], plot: Mapping[str, Any]
+) -> Iterator[str]:
     for name in LIMITS:
         limits = plot[name]
         if not expected[name]:

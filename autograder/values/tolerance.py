@@ -51,7 +51,9 @@ def elements_agree(expected: np.ndarray, value: np.ndarray, tolerance: Tolerance
         return equal | (close & np.isfinite(expected64)) | both_nan
 
 
-def numbers_agree(expected: float, value: float, rules: ComparisonRules, magnitude: float = 0.0) -> bool:
+def numbers_agree(
+    expected: float, value: float, rules: ComparisonRules, magnitude: float = 0.0
+) -> bool:
     """Return True if two numbers agree to tolerance.
 
     For the real or the imaginary part of a complex number, give the magnitude of the complex number

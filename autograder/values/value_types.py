@@ -465,7 +465,9 @@ def is_tensor(result: Any) -> bool:
     """
     if not hasattr(result, "__array__") or isinstance(result, type):
         return False
-    return any(base.__module__.partition(".")[0] in _TENSOR_PACKAGES for base in type(result).__mro__)
+    return any(
+        base.__module__.partition(".")[0] in _TENSOR_PACKAGES for base in type(result).__mro__
+    )
 
 
 def get_array(arrays: Any, index: Any) -> Any:

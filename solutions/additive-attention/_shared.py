@@ -74,5 +74,7 @@ def add_cases(exercise):
     def single_precision(rng):
         words, hidden, width = different(rng)
         encoder_states, decoder_state = (x.astype(np.float32) for x in states(rng, words, hidden))
-        given = {name: layer.astype(np.float32) for name, layer in layers(rng, hidden, width).items()}
+        given = {
+            name: layer.astype(np.float32) for name, layer in layers(rng, hidden, width).items()
+        }
         return inputs(encoder_states, decoder_state, **given)

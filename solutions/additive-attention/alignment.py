@@ -335,7 +335,9 @@ def tanh_by_sigmoid(encoder_states, decoder_state, layer_1, layer_2):
     from scipy import special
 
     n = encoder_states.shape[1]
-    return (2 * special.expit(2 * (encoder_states @ layer_1[:n] + decoder_state @ layer_1[n:])) - 1) @ layer_2
+    return (
+        2 * special.expit(2 * (encoder_states @ layer_1[:n] + decoder_state @ layer_1[n:])) - 1
+    ) @ layer_2
 
 
 @alignment.variant
@@ -367,7 +369,9 @@ def in_double_precision(encoder_states, decoder_state, layer_1, layer_2):
     h, s, first, second = (
         np.asarray(x, np.float64) for x in (encoder_states, decoder_state, layer_1, layer_2)
     )
-    return np.linalg.multi_dot([np.tanh(np.hstack([h, s.repeat(len(h), 0)]) @ first), second, np.eye(1)])
+    return np.linalg.multi_dot(
+        [np.tanh(np.hstack([h, s.repeat(len(h), 0)]) @ first), second, np.eye(1)]
+    )
 
 
 @alignment.variant

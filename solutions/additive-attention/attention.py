@@ -239,7 +239,9 @@ def published(encoder_states, decoder_state, layer_1, layer_2):
 @attention.variant
 @with_layers
 def one_product(encoder_states, decoder_state, layer_1, layer_2):
-    weights = softmax(published_scores(encoder_states, decoder_state, layer_1=layer_1, layer_2=layer_2))
+    weights = softmax(
+        published_scores(encoder_states, decoder_state, layer_1=layer_1, layer_2=layer_2)
+    )
     return (weights.T @ encoder_states)[0]
 
 

@@ -37,7 +37,9 @@ def triple(rng, *, batch=(), queries=None, low=3, dtype=np.float64):
     return [rng.normal(size=shape).astype(dtype) for shape in shapes]
 
 
-LARGEST = 300.0  # of a score, by the docstrings: exp of it is a number still, and -100 hides nothing
+LARGEST = (
+    300.0  # of a score, by the docstrings: exp of it is a number still, and -100 hides nothing
+)
 
 
 def with_scores_up_to(largest, query, key, value, scale=True):

@@ -73,7 +73,9 @@ def rectangle_masked(rng):
 def batch_padded(rng):
     query, key, value = triple(rng, batch=["batch"])
     batch, keys = key.shape[:2]
-    return inputs(query, key, value, mask=padding_mask.reference(some_lengths(rng, batch, keys), keys))
+    return inputs(
+        query, key, value, mask=padding_mask.reference(some_lengths(rng, batch, keys), keys)
+    )
 
 
 @dot_product_attention.case("a batch with a causal mask (1, L, L)")
@@ -312,7 +314,9 @@ def dot_product_attention_with_slips(slip, query, key, value, mask=None, scale=T
             no_softmax=scores * mask,
             mask_added_as_0_1=scores + mask,
         )
-    axis = slip.choose(-1, softmax_over_queries=-2, softmax_over_axis_1=1, softmax_over_everything=None)
+    axis = slip.choose(
+        -1, softmax_over_queries=-2, softmax_over_axis_1=1, softmax_over_everything=None
+    )
     weights = np.exp(hidden - hidden.max(axis=axis, keepdims=True))
     weights = weights / weights.sum(axis=axis, keepdims=True)
     if slip.no_softmax:
@@ -342,7 +346,9 @@ def dot_product_attention_with_slips(slip, query, key, value, mask=None, scale=T
 )
 def missing_transpose(query, key, value, mask=None, scale=True):
     scores = query @ key
-    return masked_softmax.reference(scores / key.shape[-1] ** 0.5 if scale else scores, mask) @ value
+    return (
+        masked_softmax.reference(scores / key.shape[-1] ** 0.5 if scale else scores, mask) @ value
+    )
 
 
 # Other right answers, which must pass.

@@ -36,7 +36,9 @@ def sentence(rng, dtype=np.float64):
 )
 def anywhere(rng, batch, L, d, d_v, scale, magnitude):
     arrays = [rng.normal(size=(batch, L, size)) for size in (d, d, d_v)]
-    return inputs(*(with_scores_up_to(magnitude, *arrays, scale) if magnitude > 1 else arrays), scale=scale)
+    return inputs(
+        *(with_scores_up_to(magnitude, *arrays, scale) if magnitude > 1 else arrays), scale=scale
+    )
 
 
 @dot_product_self_attention.case("the notebook's example as a batch of one")
@@ -165,7 +167,9 @@ def dot_product_self_attention_with_slips(slip, q, k, v, scale=True):
     divisor = slip.choose(d**0.5, scales_by_length=length**0.5, divides_by_d=d)
     if slip.modifies_argument and scale:
         q /= divisor
-    scale = slip.choose(scale, scale_not_passed_on=True, never_scales=False, modifies_argument=False)
+    scale = slip.choose(
+        scale, scale_not_passed_on=True, never_scales=False, modifies_argument=False
+    )
     left = slip.choose(q, running_average=np.zeros_like(q), queries_and_keys_swapped=k)
     right = slip.choose(k, queries_and_keys_swapped=q, q_for_the_keys=q, q_for_everything=q)
     scores = left @ np.swapaxes(right, -1, -2)
@@ -245,12 +249,17 @@ def matrix_mask(q, k, v, scale=True):
 @dot_product_self_attention.variant
 def sentence_by_sentence(q, k, v, scale=True):
     mask = ~np.triu(np.ones((q.shape[1],) * 2, dtype=bool), 1)
-    return np.stack([softmax_without_a_maximum(*one, mask, scale) for one in zip(q, k, v, strict=True)])
+    return np.stack(
+        [softmax_without_a_maximum(*one, mask, scale) for one in zip(q, k, v, strict=True)]
+    )
 
 
 @dot_product_self_attention.variant
 def only_the_past_is_looked_at(q, k, v, scale=True):
-    steps = [einsum(q[:, i : i + 1], k[:, : i + 1], v[:, : i + 1], scale=scale) for i in range(q.shape[1])]
+    steps = [
+        einsum(q[:, i : i + 1], k[:, : i + 1], v[:, : i + 1], scale=scale)
+        for i in range(q.shape[1])
+    ]
     return np.concatenate(steps, axis=1)
 
 

@@ -15,7 +15,14 @@ masked_softmax = Exercise("masked_softmax", points=3, properties=[no_negative_we
     sizes={"batch": (1, 60), "L_q": (1, 60), "L_k": (1, 60)},
     flags={
         "axes": (3, 2, 4),
-        "mask": ("(L_q, L_k)", None, "(batch, 1, L_k)", "(1, L_q, L_k)", "(batch, L_q, L_k)", "all hidden"),
+        "mask": (
+            "(L_q, L_k)",
+            None,
+            "(batch, 1, L_k)",
+            "(1, L_q, L_k)",
+            "(batch, L_q, L_k)",
+            "all hidden",
+        ),
     },
     magnitudes=(1.0, 1000.0),
     dtypes=("float64", "float32"),
@@ -27,7 +34,9 @@ def anywhere(rng, batch, L_q, L_k, axes, mask, magnitude):
         return inputs(scores, mask=np.zeros((L_q, L_k), dtype=bool))
     if mask is None:
         return inputs(scores)
-    return inputs(scores, mask=rng.random(shape_of(mask, batch, L_q, L_k)) < 0.6)  # some rows see nothing
+    return inputs(
+        scores, mask=rng.random(shape_of(mask, batch, L_q, L_k)) < 0.6
+    )  # some rows see nothing
 
 
 @masked_softmax.case("the notebook's example with its causal mask")
@@ -50,7 +59,9 @@ def mask_of_a_matrix(rng):
 def mask_of_a_batch(rng):
     batch, queries, keys = sizes(rng, 3, low=3)
     lengths = some_lengths(rng, batch, keys)
-    return inputs(rng.normal(size=(batch, queries, keys)), mask=padding_mask.reference(lengths, keys))
+    return inputs(
+        rng.normal(size=(batch, queries, keys)), mask=padding_mask.reference(lengths, keys)
+    )
 
 
 @masked_softmax.case("a batch with a causal mask (1, L, L)")
@@ -72,7 +83,9 @@ def empty_sentence(rng):
     batch, queries, keys = sizes(rng, 3, low=3)
     lengths = some_lengths(rng, batch, keys)
     lengths[int(np.argmin(lengths))] = 0
-    return inputs(rng.normal(size=(batch, queries, keys)), mask=padding_mask.reference(lengths, keys))
+    return inputs(
+        rng.normal(size=(batch, queries, keys)), mask=padding_mask.reference(lengths, keys)
+    )
 
 
 @masked_softmax.case("scores of ±1000")
@@ -231,7 +244,9 @@ def masked_softmax_with_slips(slip, scores, mask=None):
             hidden[~mask] = -np.inf
         if slip.modifies_argument:
             np.copyto(scores, -np.inf, where=~mask)
-    axis = slip.choose(-1, down_the_columns=-2, always_axis_1=1, always_axis_0=0, over_everything=None)
+    axis = slip.choose(
+        -1, down_the_columns=-2, always_axis_1=1, always_axis_0=0, over_everything=None
+    )
     highest = hidden.max(axis=axis, keepdims=True)
     if slip.maximum_of_everything or slip.maximum_of_everything_and_zeros:
         highest = hidden.max(keepdims=True)
@@ -291,7 +306,9 @@ def log_sum_exp(scores, mask=None):
 
     hidden = scores if mask is None else np.where(mask, scores, -np.inf)
     total = special.logsumexp(hidden, axis=-1, keepdims=True)
-    return np.where(np.isneginf(total), 0.0, np.exp(hidden - np.where(np.isneginf(total), 0, total)))
+    return np.where(
+        np.isneginf(total), 0.0, np.exp(hidden - np.where(np.isneginf(total), 0, total))
+    )
 
 
 @masked_softmax.variant

@@ -26,7 +26,9 @@ def all_short(rng):
 @padding_mask.case("a full sentence and an empty one")
 def full_and_empty(rng):
     size = int(rng.integers(5, 9))
-    lengths = rng.permutation(np.array([0, size, int(rng.integers(2, size - 1)), int(rng.integers(2, size))]))
+    lengths = rng.permutation(
+        np.array([0, size, int(rng.integers(2, size - 1)), int(rng.integers(2, size))])
+    )
     return inputs(lengths, size)
 
 

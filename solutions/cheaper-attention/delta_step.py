@@ -16,7 +16,11 @@ def unit(rng, d):
 
 def drawn(rng, d_k, d_v, rate):
     return inputs(
-        rng.normal(size=d_k), unit(rng, d_k), rng.normal(size=d_v), float(rate), rng.normal(size=(d_k, d_v))
+        rng.normal(size=d_k),
+        unit(rng, d_k),
+        rng.normal(size=d_v),
+        float(rate),
+        rng.normal(size=(d_k, d_v)),
     )
 
 
@@ -66,7 +70,9 @@ def rate_zero(rng):
 @delta_step.case("an empty state")
 def empty(rng):
     d_k, d_v = sizes(rng, 2, low=3)
-    return inputs(rng.normal(size=d_k), unit(rng, d_k), rng.normal(size=d_v), 0.7, np.zeros((d_k, d_v)))
+    return inputs(
+        rng.normal(size=d_k), unit(rng, d_k), rng.normal(size=d_v), 0.7, np.zeros((d_k, d_v))
+    )
 
 
 @delta_step.case("asked with the key that was written")
@@ -248,7 +254,9 @@ def with_einsum(query, key, value, rate, state):
 @delta_step.variant
 def by_rows(query, key, value, rate, state):
     difference = value - (state * key[:, None]).sum(axis=0)
-    new = np.array([row + rate * number * difference for row, number in zip(state, key, strict=True)])
+    new = np.array(
+        [row + rate * number * difference for row, number in zip(state, key, strict=True)]
+    )
     return query.dot(new), new
 
 

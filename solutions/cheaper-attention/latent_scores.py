@@ -27,7 +27,10 @@ def anywhere(rng, L, r, d_k, magnitude):
 
 @latent_scores.case("the notebook's example")
 def example(rng):
-    query, w_up = np.array([1.0, 1.0, 0.0, 2.0]), np.array([[1.0, 0.0, 1.0, 0.0], [0.0, 2.0, 0.0, 1.0]])
+    query, w_up = (
+        np.array([1.0, 1.0, 0.0, 2.0]),
+        np.array([[1.0, 0.0, 1.0, 0.0], [0.0, 2.0, 0.0, 1.0]]),
+    )
     return inputs(query, w_up, np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0]]))
 
 

@@ -143,7 +143,10 @@ def recurrent_step_with_slips(slip, query, key, value, state, total):
     if slip.scaled_query:
         query = query / len(query) ** 0.5
     map_features = slip.choose(
-        phi, no_feature_map=as_it_is, exponential_features=np.exp, weight_of_the_query_stored=as_it_is
+        phi,
+        no_feature_map=as_it_is,
+        exponential_features=np.exp,
+        weight_of_the_query_stored=as_it_is,
     )
     fq, fk = map_features(query), map_features(key)
     if slip.map_of_the_query_only:

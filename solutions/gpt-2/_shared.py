@@ -48,7 +48,9 @@ def random_words(rng, number, alphabet, longest):
     """A mapping of words to counts."""
     words = {}
     for _ in range(number):
-        words[random_word(rng, alphabet, int(rng.integers(1, longest + 1)))] = int(rng.integers(1, 20))
+        words[random_word(rng, alphabet, int(rng.integers(1, longest + 1)))] = int(
+            rng.integers(1, 20)
+        )
     return words
 
 
@@ -132,7 +134,14 @@ NAMES = (
         "attn.c_proj.weight",
         "attn.c_proj.bias",
     ),
-    *("ln_2.weight", "ln_2.bias", "mlp.c_fc.weight", "mlp.c_fc.bias", "mlp.c_proj.weight", "mlp.c_proj.bias"),
+    *(
+        "ln_2.weight",
+        "ln_2.bias",
+        "mlp.c_fc.weight",
+        "mlp.c_fc.bias",
+        "mlp.c_proj.weight",
+        "mlp.c_proj.bias",
+    ),
 )
 CASE_ORDER = (NAMES[6], NAMES[11], *NAMES[2:6], *NAMES[:2], *NAMES[8:11], NAMES[7])
 

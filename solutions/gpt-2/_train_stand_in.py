@@ -132,7 +132,8 @@ class Passes:
 
     def feed(self, p, n):
         return [
-            p[f"h.{n}.mlp.{part}"] for part in ("c_fc.weight", "c_fc.bias", "c_proj.weight", "c_proj.bias")
+            p[f"h.{n}.mlp.{part}"]
+            for part in ("c_fc.weight", "c_fc.bias", "c_proj.weight", "c_proj.bias")
         ]
 
     def loss_and_gradients(self, p, rows):
@@ -194,12 +195,16 @@ def train(lab, stream, report=500):
         clipped = lab.clip_gradients([gradients[name] for name in p], 1.0)
         rate = lab.learning_rate(step, STEPS, STEPS // 20, PEAK, PEAK / 100)
         for (name, tensor), gradient in zip(list(p.items()), clipped):
-            new = lab.adam_step(tensor, gradient, means[name], squares[name], step, rate, beta_2=0.98)
+            new = lab.adam_step(
+                tensor, gradient, means[name], squares[name], step, rate, beta_2=0.98
+            )
             p[name], means[name], squares[name] = (np.float32(array) for array in new)
         if step % report == 0:
             scores = head_scores(passes, p)
             line = f"step {step}: loss {np.mean(recent):.3f}, {time.process_time() - began:.0f} s of CPU"
-            print(line, *(f"{name} {table}" for name, table in scores.items()), sep="; ", flush=True)
+            print(
+                line, *(f"{name} {table}" for name, table in scores.items()), sep="; ", flush=True
+            )
             recent = []
     return p
 
@@ -230,7 +235,9 @@ def head_scores(passes, p, half=24):
     tables = {"previous": [], "induction": []}
     for block in kept:
         weights = block[5]
-        tables["previous"].append(weights[:, :, every, every - 1].mean(axis=(0, 2)).round(2).tolist())
+        tables["previous"].append(
+            weights[:, :, every, every - 1].mean(axis=(0, 2)).round(2).tolist()
+        )
         tables["induction"].append(
             weights[:, :, second, second - half + 1].mean(axis=(0, 2)).round(2).tolist()
         )
@@ -288,7 +295,9 @@ def main():
     reader = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    reader.add_argument("--measure", action="store_true", help="measure the shipped model, write nothing")
+    reader.add_argument(
+        "--measure", action="store_true", help="measure the shipped model, write nothing"
+    )
     measuring = reader.parse_args().measure
     course = read_course(ROOT)
     lab, tokenizer = read_lab(course, "training").reference, read_lab(course, "gpt-2").reference
@@ -311,9 +320,13 @@ def main():
         held = tokens_of(tokenizer, stories[-HELD_OUT:], vocabulary, ranks)
         rows = held[: len(held) // POSITIONS * POSITIONS].reshape(-1, POSITIONS)
         twice, passes = said_twice(100, 24), Passes(lab)
-        print(f"held-out loss {losses(passes, p, rows).mean():.3f}, uniform {np.log(VOCABULARY):.3f}")
+        print(
+            f"held-out loss {losses(passes, p, rows).mean():.3f}, uniform {np.log(VOCABULARY):.3f}"
+        )
         said = losses(passes, p, twice)
-        print(f"tokens said twice: first {said[:, :23].mean():.3f}, second {said[:, 24:].mean():.3f}")
+        print(
+            f"tokens said twice: first {said[:, :23].mean():.3f}, second {said[:, 24:].mean():.3f}"
+        )
         print(*(f"{name} {table}" for name, table in head_scores(passes, p).items()), sep="\n")
         for name, tensor in p.items():
             if name.endswith("weight") and tensor.ndim == 2:

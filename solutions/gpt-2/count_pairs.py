@@ -35,12 +35,16 @@ def one_word(rng):
 
 @count_pairs.case("a pair twice in one word")
 def twice_in_a_word(rng):
-    return inputs({("n", "a", "n", "a", "s"): int(rng.integers(2, 6)), ("a", "n"): int(rng.integers(6, 9))})
+    return inputs(
+        {("n", "a", "n", "a", "s"): int(rng.integers(2, 6)), ("a", "n"): int(rng.integers(6, 9))}
+    )
 
 
 @count_pairs.case("the same letter four times in a row")
 def in_a_row(rng):
-    return inputs({("a", "a", "a", "a"): int(rng.integers(2, 6)), ("b", "a", "a"): int(rng.integers(6, 9))})
+    return inputs(
+        {("a", "a", "a", "a"): int(rng.integers(2, 6)), ("b", "a", "a"): int(rng.integers(6, 9))}
+    )
 
 
 @count_pairs.case("words of one symbol only")
@@ -51,14 +55,23 @@ def single_symbols(rng):
 @count_pairs.case("symbols of several letters")
 def longer_symbols(rng):
     return inputs(
-        {("th", "e", "n"): int(rng.integers(2, 6)), ("t", "hen"): 4, ("th", "e"): 3, ("the", "n"): 2}
+        {
+            ("th", "e", "n"): int(rng.integers(2, 6)),
+            ("t", "hen"): 4,
+            ("th", "e"): 3,
+            ("the", "n"): 2,
+        }
     )
 
 
 @count_pairs.case("both orders of a pair")
 def both_orders(rng):
     return inputs(
-        {("o", "n"): int(rng.integers(2, 6)), ("n", "o", "n"): int(rng.integers(6, 9)), ("s", "o"): 1}
+        {
+            ("o", "n"): int(rng.integers(2, 6)),
+            ("n", "o", "n"): int(rng.integers(6, 9)),
+            ("s", "o"): 1,
+        }
     )
 
 
@@ -168,7 +181,9 @@ def count_pairs_with_slips(slip, words):
             wraps_round=[(symbols[i - 1], symbols[i]) for i in range(len(symbols))],
             triples=zip(symbols, symbols[1:], symbols[2:]),
         )
-        n = slip.choose(n, word_counts_ignored=1, number_of_words=1, times_the_length=n * len(symbols))
+        n = slip.choose(
+            n, word_counts_ignored=1, number_of_words=1, times_the_length=n * len(symbols)
+        )
         last = None
         for pair in pairs:
             if slip.overlaps_skipped and pair == last:
@@ -178,7 +193,9 @@ def count_pairs_with_slips(slip, words):
             times = n
             if slip.occurrences_squared:
                 times = n * pairs.count(pair)
-            before = found.get(pair, slip.choose(0, begins_at_one=1, first_time_twice=n, multiplied=1))
+            before = found.get(
+                pair, slip.choose(0, begins_at_one=1, first_time_twice=n, multiplied=1)
+            )
             found[pair] = slip.choose(
                 before + times,
                 count_replaced=n,
@@ -264,4 +281,7 @@ def default_dict(words):
 @count_pairs.variant
 def pair_by_pair(words):
     every = {pair for symbols in words for pair in pairs_of(symbols)}
-    return {pair: sum(n * pairs_of(symbols).count(pair) for symbols, n in words.items()) for pair in every}
+    return {
+        pair: sum(n * pairs_of(symbols).count(pair) for symbols, n in words.items())
+        for pair in every
+    }

@@ -38,7 +38,9 @@ def unknown(rng):
 
 @encode_word.case("a pair of low rank stands on the right, one of high rank on the left")
 def low_on_the_right(rng):
-    return inputs(("a", "b", "c", "d"), {("b", "c"): 0, ("a", "b"): 1, ("bc", "d"): 2, ("a", "bcd"): 3})
+    return inputs(
+        ("a", "b", "c", "d"), {("b", "c"): 0, ("a", "b"): 1, ("bc", "d"): 2, ("a", "bcd"): 3}
+    )
 
 
 @encode_word.case("the pair of lowest rank stands twice")
@@ -80,7 +82,9 @@ def long_word(rng):
 
 @encode_word.case("a word of twenty of eight letters, sixty merges")
 def more_letters(rng):
-    return inputs(random_word(rng, "abcdefgh", 20), shuffled(rng, learned_ranks(rng, 60, "abcdefgh")))
+    return inputs(
+        random_word(rng, "abcdefgh", 20), shuffled(rng, learned_ranks(rng, 60, "abcdefgh"))
+    )
 
 
 # Mistakes.

@@ -362,7 +362,10 @@ def step_by_step(x, parameters, heads):
 def head_by_head(x, parameters, heads):
     p = parameters
     q, k, v = thirds(
-        norm(x, p["ln_1.weight"], p["ln_1.bias"]), p["attn.c_attn.weight"], p["attn.c_attn.bias"], heads
+        norm(x, p["ln_1.weight"], p["ln_1.bias"]),
+        p["attn.c_attn.weight"],
+        p["attn.c_attn.bias"],
+        heads,
     )
     found = []
     for head in range(heads):
@@ -370,7 +373,9 @@ def head_by_head(x, parameters, heads):
         scores = np.where(causal(x.shape[1]), scores, -1e9).astype(x.dtype)
         found.append(softmax(scores) @ v[:, head])
     middle = x + np.concatenate(found, axis=-1) @ p["attn.c_proj.weight"] + p["attn.c_proj.bias"]
-    hidden = gelu(norm(middle, p["ln_2.weight"], p["ln_2.bias"]) @ p["mlp.c_fc.weight"] + p["mlp.c_fc.bias"])
+    hidden = gelu(
+        norm(middle, p["ln_2.weight"], p["ln_2.bias"]) @ p["mlp.c_fc.weight"] + p["mlp.c_fc.bias"]
+    )
     return middle + hidden @ p["mlp.c_proj.weight"] + p["mlp.c_proj.bias"]
 
 

@@ -217,7 +217,9 @@ def three_slices(x, weight, bias, heads):
     batch, length, d = x.shape
     y = np.matmul(x, weight) + bias
     parts = y[:, :, :d], y[:, :, d : 2 * d], y[:, :, 2 * d :]
-    return tuple(part.reshape(batch, length, heads, d // heads).transpose(0, 2, 1, 3) for part in parts)
+    return tuple(
+        part.reshape(batch, length, heads, d // heads).transpose(0, 2, 1, 3) for part in parts
+    )
 
 
 @split_qkv.variant

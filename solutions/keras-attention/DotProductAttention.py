@@ -51,8 +51,12 @@ V = np.array([[[6.0, 0.0], [0.0, 6.0], [6.0, 6.0]]])
 def anywhere(rng, batch, L_q, L_k, d_k, d_v, mask, magnitude):
     q, k, v = triple(rng, batch, L_q, L_k, d_k, d_v)
     if magnitude > 1:  # by the docstring scores may be as large, and -100 hides none of these
-        q *= magnitude / np.maximum(np.abs(scores_of(q, k, d_k**0.5)).max(axis=-1, keepdims=True), 1e-3)
-        v = 1 + np.abs(v)  # float32 rounds such scores so far that a value near 0 would tell of that
+        q *= magnitude / np.maximum(
+            np.abs(scores_of(q, k, d_k**0.5)).max(axis=-1, keepdims=True), 1e-3
+        )
+        v = 1 + np.abs(
+            v
+        )  # float32 rounds such scores so far that a value near 0 would tell of that
     return called((q, k, v), mask=hidden_by(rng, mask, batch, L_q, L_k))
 
 
@@ -136,7 +140,9 @@ def to_the_values_only(at, arrays, worked_out):
     "leave Keras (NumPy, `convert_to_numpy`), or are held back (`stop_gradient`).",
     nudge="Which of your steps is not one of `keras.ops`?",
 )
-@as_layer(np.float32, gradients=lambda at, arrays, worked_out: np.zeros(arrays[at].shape, np.float32))
+@as_layer(
+    np.float32, gradients=lambda at, arrays, worked_out: np.zeros(arrays[at].shape, np.float32)
+)
 def no_gradient(queries, keys, values, d_k, mask):
     return attend(queries, keys, values, d_k**0.5, mask)
 
@@ -289,7 +295,9 @@ def mask_ignored(queries, keys, values, d_k, mask):
 )
 @as_layer(np.float32)
 def first_mask_for_all(queries, keys, values, d_k, mask):
-    return attend(queries, keys, values, d_k**0.5, mask[0] if mask is not None and mask.ndim == 3 else mask)
+    return attend(
+        queries, keys, values, d_k**0.5, mask[0] if mask is not None and mask.ndim == 3 else mask
+    )
 
 
 # What goes wrong with the scale.
@@ -512,7 +520,9 @@ def keys_reshaped(queries, keys, values, d_k, mask):
 @as_layer(np.float32)
 def first_sentence_for_all(queries, keys, values, d_k, mask):
     mask = mask[:1] if mask is not None and mask.ndim == 3 else mask
-    return np.repeat(attend(queries[:1], keys[:1], values[:1], d_k**0.5, mask), len(queries), axis=0)
+    return np.repeat(
+        attend(queries[:1], keys[:1], values[:1], d_k**0.5, mask), len(queries), axis=0
+    )
 
 
 @DotProductAttention.misconception(
@@ -539,7 +549,9 @@ def returns_a_tuple(queries, keys, values, d_k, mask):
 def as_published_for_keras_3(self, queries, keys, values, d_k, mask=None):
     from keras import ops
 
-    scores = ops.matmul(queries, ops.transpose(keys, axes=(0, 2, 1))) / ops.sqrt(ops.cast(d_k, "float32"))
+    scores = ops.matmul(queries, ops.transpose(keys, axes=(0, 2, 1))) / ops.sqrt(
+        ops.cast(d_k, "float32")
+    )
     if mask is not None:
         scores += -1e9 * mask
     weights = ops.softmax(scores)
@@ -595,7 +607,9 @@ def keras_softmax_layer():
 
         def call(self, queries, keys, values, d_k, mask=None):
             scores = ops.matmul(queries, ops.swapaxes(keys, 1, 2)) / d_k**0.5
-            visible = None if mask is None else ops.broadcast_to(ops.equal(mask, 0), ops.shape(scores))
+            visible = (
+                None if mask is None else ops.broadcast_to(ops.equal(mask, 0), ops.shape(scores))
+            )
             return ops.matmul(self.softmax(scores, mask=visible), values)
 
     return KerasSoftmaxLayer()

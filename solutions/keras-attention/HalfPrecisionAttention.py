@@ -73,7 +73,9 @@ def half_padding(rng):
 @HalfPrecisionAttention.case("float16, both masks together (batch, L, L)")
 def half_both(rng):
     batch, length, d_k, d_v = sizes(rng, 4, low=3)
-    mask = np.maximum(padding_of(some_tokens(rng, batch, length)), ahead_of(length)).astype(np.float16)
+    mask = np.maximum(padding_of(some_tokens(rng, batch, length)), ahead_of(length)).astype(
+        np.float16
+    )
     return called(positive(triple(rng, batch, length, length, d_k, d_v)), np.float16, mask=mask)
 
 
@@ -107,7 +109,9 @@ def single_gradient(rng):
     return for_a_gradient(rng, GRADIENTS[0])
 
 
-@HalfPrecisionAttention.case("float16, called a second time, after a call in which nothing was hidden")
+@HalfPrecisionAttention.case(
+    "float16, called a second time, after a call in which nothing was hidden"
+)
 def half_again(rng):
     batch, queries, keys, d_k, d_v = sizes(rng, 5, low=3)
     mask = some_hidden(rng, batch, queries, keys).astype(np.float16)

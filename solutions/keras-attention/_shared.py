@@ -35,7 +35,9 @@ def ahead_of(length):
 def some_hidden(rng, *shape):
     """A mask in which every row has something to see, and something hidden unless it has one key."""
     ranks = rng.random(shape).argsort(axis=-1)
-    return (ranks < rng.integers(min(1, shape[-1] - 1), shape[-1], size=(*shape[:-1], 1))).astype(np.float32)
+    return (ranks < rng.integers(min(1, shape[-1] - 1), shape[-1], size=(*shape[:-1], 1))).astype(
+        np.float32
+    )
 
 
 def hidden_by(rng, mask, batch, L_q, L_k):
@@ -71,7 +73,14 @@ def best_match_hidden(rng, dtype):
     batch = int(rng.integers(2, 5))
     q, k, v = triple(rng, batch, queries, keys, d_k, d_v)
     best = rng.integers(keys, size=queries)
-    q = q / 3 + 2.5 * np.sqrt(d_k) * k[:, best] / (k[:, best] ** 2).mean(axis=-1, keepdims=True) / d_k**0.5
+    q = (
+        q / 3
+        + 2.5
+        * np.sqrt(d_k)
+        * k[:, best]
+        / (k[:, best] ** 2).mean(axis=-1, keepdims=True)
+        / d_k**0.5
+    )
     return (q, k, v), np.eye(keys)[best].astype(dtype)
 
 

@@ -158,7 +158,9 @@ def first_padding_for_all(padding, look_ahead):
     nudge="The result has shape (batch, L, L). Which axis did you add up or take the maximum over?",
 )
 def one_mask_for_all(padding, look_ahead):
-    return np.repeat(np.maximum(padding.max(axis=0, keepdims=True), look_ahead), len(padding), axis=0)
+    return np.repeat(
+        np.maximum(padding.max(axis=0, keepdims=True), look_ahead), len(padding), axis=0
+    )
 
 
 @combine_masks.misconception(

@@ -115,7 +115,9 @@ def all_after_the_first_padding(token_ids):
     nudge="Should the words of a short sentence be hidden too? Decide for each position by itself.",
 )
 def whole_sentence_hidden(token_ids):
-    return np.broadcast_to(padding_of(token_ids).max(axis=-1, keepdims=True), padding_of(token_ids).shape)
+    return np.broadcast_to(
+        padding_of(token_ids).max(axis=-1, keepdims=True), padding_of(token_ids).shape
+    )
 
 
 @token_padding_mask.misconception(

@@ -55,7 +55,8 @@ def called(rng, batch, L_q, L_k, d, heads, d_head, settings=None, **more):
     # Scores of ordinary size, and outputs that float16's few digits are enough for.
     shapes = dict.fromkeys(NAMES, (d, width)) | {"w_o": (width, d)}
     weights = {
-        name: (rng.normal(size=shape) * shape[0] ** -0.5).astype(np.float32) for name, shape in shapes.items()
+        name: (rng.normal(size=shape) * shape[0] ** -0.5).astype(np.float32)
+        for name, shape in shapes.items()
     }
     given = {"heads": int(heads), "d_head": int(d_head), **(settings or {})}
     return inputs(*arrays, settings=given, weights=weights, **more)
@@ -74,7 +75,9 @@ def called(rng, batch, L_q, L_k, d, heads, d_head, settings=None, **more):
     has_fixed_shapes=True,  # JAX compiles for each shape
 )
 def anywhere(rng, batch, L_q, L_k, d, heads, d_head, hidden):
-    return called(rng, batch, L_q, L_k, d, heads, d_head, hidden=hidden_by(rng, hidden, batch, L_q, L_k))
+    return called(
+        rng, batch, L_q, L_k, d, heads, d_head, hidden=hidden_by(rng, hidden, batch, L_q, L_k)
+    )
 
 
 def drawn(rng, **more):
@@ -103,7 +106,9 @@ def with_look_ahead(rng):
 @MultiHead.case("a padding mask (batch, 1, L_k)")
 def with_padding(rng):
     heads, d_head, d, batch, L_q, L_k = sizes(rng, 6, low=2, high=7)
-    return called(rng, batch, L_q, L_k, d, heads, d_head, hidden=padding_of(some_tokens(rng, batch, L_k)))
+    return called(
+        rng, batch, L_q, L_k, d, heads, d_head, hidden=padding_of(some_tokens(rng, batch, L_k))
+    )
 
 
 @MultiHead.case("both together (batch, L, L), as booleans")
@@ -122,14 +127,18 @@ def as_many_heads(rng):
 @MultiHead.case("Keras's own mask of the keys, True = a word")
 def keys_masked(rng):
     heads, d_head, d, batch, L_q, L_k = sizes(rng, 6, low=2, high=7)
-    return called(rng, batch, L_q, L_k, d, heads, d_head, keys_mask=some_tokens(rng, batch, L_k) > 0)
+    return called(
+        rng, batch, L_q, L_k, d, heads, d_head, keys_mask=some_tokens(rng, batch, L_k) > 0
+    )
 
 
 @MultiHead.case("both kinds of mask at once")
 def both_kinds(rng):
     heads, d_head, d, batch, length = sizes(rng, 5, low=2, high=7)
     words = some_tokens(rng, batch, length) > 0
-    return called(rng, batch, length, length, d, heads, d_head, hidden=ahead_of(length), keys_mask=words)
+    return called(
+        rng, batch, length, length, d, heads, d_head, hidden=ahead_of(length), keys_mask=words
+    )
 
 
 def padded(rng, wanted):
@@ -155,7 +164,9 @@ for name in NAMES:
 
     @MultiHead.case(f"the gradient of {name}")
     def gradient(rng, name=name):
-        return called(rng, 2, 3, 4, 3, 2, 2, hidden=some_hidden(rng, 2, 3, 4), wanted=GRADIENT + name)
+        return called(
+            rng, 2, 3, 4, 3, 2, 2, hidden=some_hidden(rng, 2, 3, 4), wanted=GRADIENT + name
+        )
 
 
 CASES = {
@@ -189,7 +200,9 @@ def half(rng):
 def mixed(rng):
     heads, d_head, d, batch, L_q, L_k = sizes(rng, 6, low=2, high=7)
     words = some_tokens(rng, batch, L_k) > 0
-    return called(rng, batch, L_q, L_k, d, heads, d_head, {"dtype": "mixed_float16"}, keys_mask=words)
+    return called(
+        rng, batch, L_q, L_k, d, heads, d_head, {"dtype": "mixed_float16"}, keys_mask=words
+    )
 
 
 # What a right layer does in NumPy, in steps that can go wrong one by one.
@@ -321,7 +334,9 @@ mistaken(
 
 def mistake(means, nudge, **more):
     """A layer that gives wrong numbers."""
-    return lambda function: MultiHead.misconception(means=means, nudge=nudge)(in_numpy(**more)(function))
+    return lambda function: MultiHead.misconception(means=means, nudge=nudge)(
+        in_numpy(**more)(function)
+    )
 
 
 @mistake(
@@ -370,7 +385,9 @@ def hidden_ignored(*arrays, hidden=None, **given):
     "Where should an axis of length 1 stand, so that all heads of a sentence get the mask of that sentence?",
 )
 def no_axis_for_the_heads(*arrays, hidden=None, **given):
-    return attend(*arrays, **given, hidden=hidden, hide_ours=lambda scores, out: lower(scores, hidden == 1))
+    return attend(
+        *arrays, **given, hidden=hidden, hide_ours=lambda scores, out: lower(scores, hidden == 1)
+    )
 
 
 @mistake(
@@ -396,7 +413,9 @@ def not_low_enough(*arrays, **given):
 )
 def minus_1e9_in_float16(*arrays, **given):
     return attend(
-        *arrays, **given, hide_ours=lambda scores, out: scores + np.array(-1e9).astype(scores.dtype) * out
+        *arrays,
+        **given,
+        hide_ours=lambda scores, out: scores + np.array(-1e9).astype(scores.dtype) * out,
     )
 
 
@@ -591,14 +610,18 @@ def with_einsum(Layer, ops):
 
         def call(self, queries, keys, values, hidden=None, keys_mask=None):
             queries, keys = self.cut(queries, self.w_q), self.cut(keys, self.w_k)
-            scores = ops.einsum("bhqe,bhke->bhqk", queries, keys) / ops.cast(self.d_head**0.5, queries.dtype)
+            scores = ops.einsum("bhqe,bhke->bhqk", queries, keys) / ops.cast(
+                self.d_head**0.5, queries.dtype
+            )
             if hidden is not None:
                 hidden = ops.cast(hidden, scores.dtype)
                 scores -= 1e4 * (hidden if len(hidden.shape) == 2 else ops.expand_dims(hidden, 1))
             if keys_mask is not None:
                 scores -= 1e4 * (1 - ops.cast(keys_mask, scores.dtype))[:, None, None, :]
             output = ops.einsum("bhqk,bhke->bqhe", ops.softmax(scores), self.cut(values, self.w_v))
-            return ops.einsum("bqhe,hed->bqd", output, ops.reshape(self.w_o, (self.heads, self.d_head, -1)))
+            return ops.einsum(
+                "bqhe,hed->bqd", output, ops.reshape(self.w_o, (self.heads, self.d_head, -1))
+            )
 
         def get_config(self):
             return {**super().get_config(), "heads": self.heads, "d_head": self.d_head}
@@ -625,7 +648,11 @@ def a_loop_over_the_heads(Layer, ops):
             found = []
             for head in range(self.heads):
                 part = slice(head * self.d_head, (head + 1) * self.d_head)
-                q, k, v = queries @ self.w_q[:, part], keys @ self.w_k[:, part], values @ self.w_v[:, part]
+                q, k, v = (
+                    queries @ self.w_q[:, part],
+                    keys @ self.w_k[:, part],
+                    values @ self.w_v[:, part],
+                )
                 scores = ops.matmul(q, ops.transpose(k, (0, 2, 1))) / self.d_head**0.5
                 if hidden is not None:
                     scores = ops.where(ops.cast(hidden, "bool"), -3e4, scores)

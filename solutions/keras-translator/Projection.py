@@ -19,7 +19,9 @@ from autograder.authoring import Exercise, inputs, sizes
 
 from ._shared import as_it_is, in_numpy, keras_class, nothing, raising, without
 
-Projection = Exercise("Projection", points=3, call=asked_with_weights, returns="tensor", exact_dtype=True)
+Projection = Exercise(
+    "Projection", points=3, call=asked_with_weights, returns="tensor", exact_dtype=True
+)
 
 
 def called(rng, batch, length, d, size, settings=None, **more):
@@ -40,7 +42,9 @@ def anywhere(rng, batch, L, d, size, policy):
 @Projection.case("d = 3, size = 2")
 def small(rng):
     w = np.array([[1, 0], [0, 1], [1, 1]], np.float32)
-    return inputs(np.array([[[1, 2, 3], [0, 0, 1]]], np.float32), settings={"size": 2}, weights={"w": w})
+    return inputs(
+        np.array([[[1, 2, 3], [0, 0, 1]]], np.float32), settings={"size": 2}, weights={"w": w}
+    )
 
 
 @Projection.case("every size different")
@@ -98,7 +102,9 @@ def weight_made_in_call(x, w, size):
     "saves them.",
     nudge="Which method of a layer makes a weight and enters it in the layer's list?",
 )
-@in_numpy({"": raising(NotAWeight()), CONFIG: as_it_is, STATE: lambda true: dict.fromkeys(true(), 0)})
+@in_numpy(
+    {"": raising(NotAWeight()), CONFIG: as_it_is, STATE: lambda true: dict.fromkeys(true(), 0)}
+)
 def weight_unknown_to_keras(x, w, size):
     return x @ w
 
@@ -246,7 +252,10 @@ def with_initializer_and_einsum(Layer, ops):
 
         def build(self, input_shape):
             self.w = self.add_weight(
-                name="w", shape=(input_shape[-1], self.size), initializer="glorot_uniform", trainable=True
+                name="w",
+                shape=(input_shape[-1], self.size),
+                initializer="glorot_uniform",
+                trainable=True,
             )
             super().build(input_shape)
 

@@ -40,7 +40,9 @@ def ahead_of(length):
 def some_hidden(rng, *shape):
     """A mask in which every row has something to see, and something hidden unless it has one key."""
     ranks = rng.random(shape).argsort(axis=-1)
-    return (ranks < rng.integers(min(1, shape[-1] - 1), shape[-1], size=(*shape[:-1], 1))).astype(np.float32)
+    return (ranks < rng.integers(min(1, shape[-1] - 1), shape[-1], size=(*shape[:-1], 1))).astype(
+        np.float32
+    )
 
 
 def hidden_by(rng, mask, batch, L_q, L_k):
@@ -91,7 +93,9 @@ def in_numpy(tells=None, extra=0, always=None):
                     return call(rest, dict(zip(weights, first)), given, np.complex128)
 
                 at = names.index(wanted.removeprefix(GRADIENT))
-                return differentiate_by_complex_steps(moved, [*weights.values(), *arrays], at).astype(dtype)
+                return differentiate_by_complex_steps(
+                    moved, [*weights.values(), *arrays], at
+                ).astype(dtype)
 
             def answer(wanted, *given):
                 for told in (wanted, GRADIENT if wanted.startswith(GRADIENT) else "", ""):

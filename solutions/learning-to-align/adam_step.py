@@ -251,7 +251,9 @@ def adam_step_with_slips(
 
 
 @adam_step.variant
-def in_one_go(parameter, gradient, mean, square, step, rate=1e-3, beta_1=0.9, beta_2=0.999, epsilon=1e-8):
+def in_one_go(
+    parameter, gradient, mean, square, step, rate=1e-3, beta_1=0.9, beta_2=0.999, epsilon=1e-8
+):
     mean = beta_1 * mean + (1 - beta_1) * gradient
     square = beta_2 * square + (1 - beta_2) * gradient**2
     m, s = mean / (1 - beta_1**step), square / (1 - beta_2**step)

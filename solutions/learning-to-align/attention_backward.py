@@ -7,7 +7,9 @@ from autograder.authoring import Exercise, inputs, sizes
 from ._shared import rows_back, shares, three_sizes
 from .softmax_backward import softmax_backward
 
-attention_backward = Exercise("attention_backward", points=4, builds_on=[softmax_backward], tolerance=1e-9)
+attention_backward = Exercise(
+    "attention_backward", points=4, builds_on=[softmax_backward], tolerance=1e-9
+)
 
 
 @attention_backward.domain(
@@ -171,7 +173,9 @@ def attention_backward_with_slips(slip, queries, keys, values, upstream):
     axis = slip.choose(-1, softmax_over_the_queries=0)
     scores = queries @ keys.T / scale
     maximum = slip.choose(
-        scores.max(axis, keepdims=True), maximum_of_the_whole_array=scores.max(), no_maximum_subtracted=0
+        scores.max(axis, keepdims=True),
+        maximum_of_the_whole_array=scores.max(),
+        no_maximum_subtracted=0,
     )
     exponentials = np.exp(scores - maximum)
     weights = exponentials / exponentials.sum(axis, keepdims=True)

@@ -165,7 +165,9 @@ def cross_entropy_with_slips(slip, logits, targets):
     is_rounded = slip.no_maximum_subtracted or slip.maximum_of_the_whole_array
     if is_rounded or slip.logarithm_of_a_rounded_zero:
         log_p = np.log(p)
-    log_p = slip.choose(log_p, no_logarithm=p, one_minus_the_probability=p, only_the_targets_logit=logits)
+    log_p = slip.choose(
+        log_p, no_logarithm=p, one_minus_the_probability=p, only_the_targets_logit=logits
+    )
     if slip.logits_as_probabilities:
         log_p = np.log(logits)
 

@@ -117,7 +117,9 @@ def cross_entropy_backward_with_slips(slip, logits, targets):
         logits -= logits.max(axis=1, keepdims=True)
     axis = slip.choose(1, softmax_down_the_columns=0)
     maximum = slip.choose(
-        logits.max(axis, keepdims=True), no_maximum_subtracted=0, maximum_of_the_whole_array=logits.max()
+        logits.max(axis, keepdims=True),
+        no_maximum_subtracted=0,
+        maximum_of_the_whole_array=logits.max(),
     )
     e = np.exp(logits - maximum)
     p = e / e.sum(axis, keepdims=not slip.sum_without_its_axis)

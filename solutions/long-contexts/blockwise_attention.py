@@ -15,7 +15,11 @@ from ._shared import CACHED_KEYS, CACHED_VALUES, K, Q, V
 from .merge_softmax import merge_softmax
 
 blockwise_attention = Exercise(
-    "blockwise_attention", points=4, builds_on=[merge_softmax], properties=[within_the_values], tolerance=1e-9
+    "blockwise_attention",
+    points=4,
+    builds_on=[merge_softmax],
+    properties=[within_the_values],
+    tolerance=1e-9,
 )
 
 
@@ -105,10 +109,14 @@ def wide_blocks(rng):
     return inputs(*drawn(rng, 300, 12_000, 2, 1), 150)
 
 
-@blockwise_attention.case("one query with two million keys in blocks of 5000, at most 1 MB", memory=1_000_000)
+@blockwise_attention.case(
+    "one query with two million keys in blocks of 5000, at most 1 MB", memory=1_000_000
+)
 def one_long_row(rng):
     query, key, value = drawn(rng, 1, 1, 2, 1)
-    return inputs(query, np.broadcast_to(key, (2_000_000, 2)), np.broadcast_to(value, (2_000_000, 1)), 5000)
+    return inputs(
+        query, np.broadcast_to(key, (2_000_000, 2)), np.broadcast_to(value, (2_000_000, 1)), 5000
+    )
 
 
 @blockwise_attention.case("8000 keys in blocks of 8, at most 1 MB", memory=1_000_000)
@@ -355,7 +363,11 @@ def blocks_of_queries_too(queries, keys, values, block, causal=False):
     results = []
     for first in range(0, len(queries), 64):
         some = queries[first : first + 64]
-        m, t, o = -np.inf * np.ones(len(some)), np.zeros(len(some)), np.zeros((len(some), values.shape[1]))
+        m, t, o = (
+            -np.inf * np.ones(len(some)),
+            np.zeros(len(some)),
+            np.zeros((len(some), values.shape[1])),
+        )
         for start in range(0, len(keys), block):
             s = some @ keys[start : start + block].T * keys.shape[1] ** -0.5
             if causal:
@@ -380,6 +392,8 @@ def later_queries_only(queries, keys, values, block, causal=False):
         if causal:
             s = np.where(np.arange(len(k)) <= np.arange(s.shape[0])[:, None], s, -np.inf)
         both = np.logaddexp(log_sum[rows], np.logaddexp.reduce(s, axis=1))
-        out[rows] = out[rows] * np.exp(log_sum[rows] - both)[:, None] + np.exp(s - both[:, None]) @ v
+        out[rows] = (
+            out[rows] * np.exp(log_sum[rows] - both)[:, None] + np.exp(s - both[:, None]) @ v
+        )
         log_sum[rows] = both
     return out

@@ -18,7 +18,9 @@ def anywhere(rng, L, d_k, d_v, magnitude):
     query = rng.normal(size=d_k)
     query *= magnitude / max(1.0, np.abs(query).sum() / d_k**0.5) if magnitude > 1 else 1.0
     old = rng.uniform(-1, 1, size=(L + 1, d_k)) if magnitude > 1 else rng.normal(size=(L + 1, d_k))
-    return inputs(query, old[-1].copy(), rng.normal(size=d_v), old[:-1].copy(), rng.normal(size=(L, d_v)))
+    return inputs(
+        query, old[-1].copy(), rng.normal(size=d_v), old[:-1].copy(), rng.normal(size=(L, d_v))
+    )
 
 
 def drawn(rng, L, d_k, d_v, query=1.0):
@@ -69,7 +71,9 @@ def large_scores(rng):
     L, d_k, d_v = sizes(rng, 3, low=3)
     keys = np.ones((L + 1, d_k)) + 0.002 * rng.normal(size=(L + 1, d_k))
     query = np.full(d_k, 1000 / d_k**0.5)
-    return inputs(query, keys[-1].copy(), rng.normal(size=d_v), keys[:-1].copy(), rng.normal(size=(L, d_v)))
+    return inputs(
+        query, keys[-1].copy(), rng.normal(size=d_v), keys[:-1].copy(), rng.normal(size=(L, d_v))
+    )
 
 
 @decode_step.case("scores from -1000 to 1000")
@@ -78,7 +82,9 @@ def far_apart(rng):
     keys = rng.uniform(-0.9, 0.9, size=(L + 1, 1))
     keys[rng.permutation(L + 1)[:2], 0] = -1, 1
     query = np.array([1000.0])
-    return inputs(query, keys[-1].copy(), rng.normal(size=d_v), keys[:-1].copy(), rng.normal(size=(L, d_v)))
+    return inputs(
+        query, keys[-1].copy(), rng.normal(size=d_v), keys[:-1].copy(), rng.normal(size=(L, d_v))
+    )
 
 
 @decode_step.slips("""
@@ -231,7 +237,10 @@ def with_append_and_a_row(query, key, value, cached_keys, cached_values):
 @decode_step.variant
 def room_reserved_and_a_loop(query, key, value, cached_keys, cached_values):
     L = cached_keys.shape[0]
-    keys, values = np.zeros((L + 1, key.size), key.dtype), np.zeros((L + 1, value.size), value.dtype)
+    keys, values = (
+        np.zeros((L + 1, key.size), key.dtype),
+        np.zeros((L + 1, value.size), value.dtype),
+    )
     keys[:L], values[:L] = cached_keys, cached_values
     keys[L], values[L] = key, value
     scores = np.array([np.dot(query, keys[i]) for i in range(L + 1)]) / len(query) ** 0.5

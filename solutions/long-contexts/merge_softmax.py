@@ -237,7 +237,10 @@ def query_by_query(max_a, sum_a, out_a, max_b, sum_b, out_b):
 @merge_softmax.variant
 def nan_to_number(max_a, sum_a, out_a, max_b, sum_b, out_b):
     m = np.maximum(max_a, max_b)
-    a, b = np.exp(np.nan_to_num(max_a - m, neginf=-np.inf)), np.exp(np.nan_to_num(max_b - m, neginf=-np.inf))
+    a, b = (
+        np.exp(np.nan_to_num(max_a - m, neginf=-np.inf)),
+        np.exp(np.nan_to_num(max_b - m, neginf=-np.inf)),
+    )
     return m, sum_a * a + sum_b * b, (out_a.T * a + out_b.T * b).T
 
 

@@ -8,7 +8,9 @@ from autograder.authoring import Exercise, inputs
 sliding_window_mask = Exercise("sliding_window_mask", points=2, properties=[no_looking_ahead])
 
 
-@sliding_window_mask.domain(sizes={"size": (1, 60), "window": (1, 60)}, flags={"sinks": (1, 0, 3, 60)})
+@sliding_window_mask.domain(
+    sizes={"size": (1, 60), "window": (1, 60)}, flags={"sinks": (1, 0, 3, 60)}
+)
 def anywhere(rng, size, window, sinks):
     return inputs(size, window, sinks)
 

@@ -84,7 +84,9 @@ def repeat(x, heads):
     return np.repeat(x, heads // x.shape[1], axis=1)
 
 
-def layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None, *, kv_heads=None, repeat=repeat):
+def layer(
+    queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None, *, kv_heads=None, repeat=repeat
+):
     """The whole layer; `repeat` can be replaced where keys and values have fewer heads than queries."""
     q = split(queries @ w_q, heads)
     k = split(keys @ w_k, kv_heads or heads)

@@ -20,7 +20,9 @@ from ._shared import (
 from .merge_heads import merge_heads
 from .split_heads import split_heads
 
-grouped_query_attention = Exercise("grouped_query_attention", points=3, builds_on=[split_heads, merge_heads])
+grouped_query_attention = Exercise(
+    "grouped_query_attention", points=3, builds_on=[split_heads, merge_heads]
+)
 
 
 @grouped_query_attention.domain(
@@ -204,7 +206,9 @@ def grouped_query_attention_with_slips(
     scores = q @ np.swapaxes(k, -1, -2) / slip.choose(d_head**0.5, no_scale=1) / excess
     if mask is not None and not slip.mask_ignored:
         allowed = slip.choose(
-            np.expand_dims(mask, -3), mask_inverted=~np.expand_dims(mask, -3), no_room_for_heads=mask
+            np.expand_dims(mask, -3),
+            mask_inverted=~np.expand_dims(mask, -3),
+            no_room_for_heads=mask,
         )
         scores = np.where(allowed, scores, -1e9)
     weights = softmax(scores)

@@ -22,7 +22,9 @@ from ._shared import (
 from .merge_heads import merge_heads
 from .split_heads import split_heads
 
-multi_head_attention = Exercise("multi_head_attention", points=4, builds_on=[split_heads, merge_heads])
+multi_head_attention = Exercise(
+    "multi_head_attention", points=4, builds_on=[split_heads, merge_heads]
+)
 
 
 @multi_head_attention.domain(
@@ -188,7 +190,9 @@ def one_mask_a_sentence(rng):
     tables_turned: Your matrices w_q, w_k and w_v are transposed: x @ w uses the columns of w, not its rows.
         Hint: Which axis of w_q is multiplied by the numbers of a word in x @ w_q? Is there a `.T` too many?
 """)
-def multi_head_attention_with_slips(slip, queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
+def multi_head_attention_with_slips(
+    slip, queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None
+):
     heads = slip.choose(heads, one_big_head=1, always_two_heads=2)
     keys = slip.choose(keys, queries_for_everything=queries)
     values = slip.choose(values, queries_for_everything=queries, keys_for_values=keys)
@@ -214,7 +218,9 @@ def multi_head_attention_with_slips(slip, queries, keys, values, w_q, w_k, w_v, 
         split, reshaped_there_and_back=split_by_reshape, split_by_reshape_alone=split_by_reshape
     )
     q, k, v = cut(queries @ w_q, heads), cut(keys @ w_k, heads), cut(values @ w_v, heads)
-    if slip.heads_attend_to_heads:  # the heads are behind the words, as they are before `split` moves them
+    if (
+        slip.heads_attend_to_heads
+    ):  # the heads are behind the words, as they are before `split` moves them
         q, k, v = (x.transpose(0, 2, 1, 3) for x in (q, k, v))
     d_head = q.shape[-1]
     scale = slip.choose(
@@ -324,7 +330,9 @@ def loop_over_heads(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None)
 
 
 @multi_head_attention.variant
-def room_for_heads_counted_from_the_end(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
+def room_for_heads_counted_from_the_end(
+    queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None
+):
     """As the third hint has it."""
     q, k, v = split(queries @ w_q, heads), split(keys @ w_k, heads), split(values @ w_v, heads)
     scores = scaled(q, k)
@@ -338,7 +346,11 @@ def sum_over_heads(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
     """Each head's own rows of w_o, added up: no merging at all."""
     size, result = len(w_o) // heads, 0
     for i in range(0, len(w_o), size):
-        q, k, v = queries @ w_q[:, i : i + size], keys @ w_k[:, i : i + size], values @ w_v[:, i : i + size]
+        q, k, v = (
+            queries @ w_q[:, i : i + size],
+            keys @ w_k[:, i : i + size],
+            values @ w_v[:, i : i + size],
+        )
         scores = np.einsum("bid,bjd->bij", q, k) * size**-0.5
         if mask is not None:
             scores = np.where(mask, scores, -np.inf)
@@ -354,7 +366,9 @@ def all_in_einsum(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
     v = np.einsum("bld,dhe->bhle", values, w_v.reshape(cut))
     scores = np.einsum("bhqe,bhke->bhqk", q, k) / q.shape[-1] ** 0.5
     if mask is not None:
-        scores = np.where(np.broadcast_to(mask, (len(queries), *scores.shape[2:]))[:, None], scores, -1e30)
+        scores = np.where(
+            np.broadcast_to(mask, (len(queries), *scores.shape[2:]))[:, None], scores, -1e30
+        )
     context = np.einsum("bhqk,bhke->bhqe", softmax(scores), v)
     return np.einsum("bhqe,hef->bqf", context, w_o.reshape(heads, -1, w_o.shape[1]))
 

@@ -2,7 +2,9 @@
 
 from autograder.authoring import Exercise, inputs
 
-parameter_count = Exercise("parameter_count", points=2, tolerance=0)  # a count is exact, however large
+parameter_count = Exercise(
+    "parameter_count", points=2, tolerance=0
+)  # a count is exact, however large
 
 
 @parameter_count.domain(

@@ -44,7 +44,9 @@ def a_batch(rng):
 @rotate.case("a batch, with heads, that begins at a later position")
 def heads(rng):
     batch, heads, length = sizes(rng, 3, low=2, high=6)
-    return inputs(rng.normal(size=(batch, heads, length, 8)), np.arange(length) + int(rng.integers(5, 30)))
+    return inputs(
+        rng.normal(size=(batch, heads, length, 8)), np.arange(length) + int(rng.integers(5, 30))
+    )
 
 
 @rotate.case("one new word far behind")
@@ -373,7 +375,9 @@ def a_matrix_for_each_position(x, positions, base=10000.0):
 @rotate.variant
 def einsum_of_pairs(x, positions, base=10000.0):
     d = x.shape[-1]
-    turns = np.asarray(positions, dtype=float)[:, None] * np.exp(-np.log(base) * np.arange(0, d, 2) / d)
+    turns = np.asarray(positions, dtype=float)[:, None] * np.exp(
+        -np.log(base) * np.arange(0, d, 2) / d
+    )
     c, s = np.cos(turns), np.sin(turns)
     matrices = np.stack([np.stack([c, -s], -1), np.stack([s, c], -1)], -2)  # (L, d/2, 2, 2)
     pairs = x.reshape(*x.shape[:-1], d // 2, 2)

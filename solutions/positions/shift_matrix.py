@@ -166,7 +166,10 @@ def shift_matrix_with_slips(slip, size, shift):
     )
     matrix = np.zeros((2 * blocks, 2 * blocks))
     matrix[odd, even], matrix[odd, odd] = lower_left, lower_right
-    matrix[even, even], matrix[even, odd] = upper_left, upper_right  # last, to be on top of an overlap
+    matrix[even, even], matrix[even, odd] = (
+        upper_left,
+        upper_right,
+    )  # last, to be on top of an overlap
     if slip.last_pair_left_out:
         matrix[-2:] = 0
     if slip.returns_a_list:

@@ -195,7 +195,9 @@ def sinusoidal_encoding_with_slips(slip, length, size):
 
     if slip.one_column_a_pair:
         return first
-    encoding = slip.choose(woven(first, second), sines_first=np.concatenate([first, second], axis=1))
+    encoding = slip.choose(
+        woven(first, second), sines_first=np.concatenate([first, second], axis=1)
+    )
     if slip.columns_i_and_next:
         encoding = np.zeros((length, size))
         for pair in i:
@@ -266,7 +268,10 @@ def stacked(length, size):
 def row_after_row(length, size):
     return np.array(
         [
-            [(math.cos if k % 2 else math.sin)(p / 10000 ** ((k - k % 2) / size)) for k in range(size)]
+            [
+                (math.cos if k % 2 else math.sin)(p / 10000 ** ((k - k % 2) / size))
+                for k in range(size)
+            ]
             for p in range(length)
         ]
     )

@@ -73,7 +73,9 @@ def blocks_far_apart(rng):
 @stable_softmax.case("1000 and -1000 side by side, along the last axis of a 4-D array")
 def side_by_side(rng):
     shape = [*sizes(rng, 3, 2, 5), 6]
-    rows = np.array([[1000.0, -1000.0, -1000.0, -1000.0, 999.0, -1000.0], [800.0, 0, 0, 799.0, 0, 0]])
+    rows = np.array(
+        [[1000.0, -1000.0, -1000.0, -1000.0, 999.0, -1000.0], [800.0, 0, 0, 799.0, 0, 0]]
+    )
     return inputs(rng.permuted(np.resize(rows, shape), axis=-1) + rng.normal(size=shape), axis=-1)
 
 

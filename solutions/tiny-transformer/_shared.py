@@ -102,8 +102,34 @@ def gains(rng, size):
 
 # Parameters of a block in the order of the docstring, and in that of the cases: equal shapes change places, so that an
 # answer that takes the dict's values in their order is wrong.
-NAMES = ("gain_1", "bias_1", "w_q", "w_k", "w_v", "w_o", "gain_2", "bias_2", "w_1", "b_1", "w_2", "b_2")
-CASE_ORDER = ("gain_2", "bias_2", "w_o", "w_v", "w_k", "w_q", "gain_1", "bias_1", "w_1", "b_1", "w_2", "b_2")
+NAMES = (
+    "gain_1",
+    "bias_1",
+    "w_q",
+    "w_k",
+    "w_v",
+    "w_o",
+    "gain_2",
+    "bias_2",
+    "w_1",
+    "b_1",
+    "w_2",
+    "b_2",
+)
+CASE_ORDER = (
+    "gain_2",
+    "bias_2",
+    "w_o",
+    "w_v",
+    "w_k",
+    "w_q",
+    "gain_1",
+    "bias_1",
+    "w_1",
+    "b_1",
+    "w_2",
+    "b_2",
+)
 
 
 def block_parameters(rng, d, hidden):

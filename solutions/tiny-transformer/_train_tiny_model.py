@@ -47,9 +47,7 @@ LAST = (
 ADJECTIVES = (
     "red blue green yellow black white silver golden wooden copper small heavy old new broken shiny round strange"
 ).split()
-THINGS = (
-    "key lamp kettle drum kite boat clock mirror basket ring book coat bell box cup map violin hammer".split()
-)
+THINGS = "key lamp kettle drum kite boat clock mirror basket ring book coat bell box cup map violin hammer".split()
 PLACES = (
     "mill harbour garden tower bridge market station forest library kitchen barn island castle school cellar"
 ).split()
@@ -166,7 +164,9 @@ def build(words):
             small = keras.initializers.RandomNormal(stddev=0.1)
             start = keras.initializers.Constant(0.15 * waves(LENGTH, SIZE))
             self.tokens = self.add_weight(shape=(words, SIZE), initializer=small, name="tokens")
-            self.positions = self.add_weight(shape=(LENGTH, SIZE), initializer=start, name="positions")
+            self.positions = self.add_weight(
+                shape=(LENGTH, SIZE), initializer=start, name="positions"
+            )
 
         def call(self, numbers):
             return ops.take(self.tokens, numbers, axis=0) + self.positions[: numbers.shape[1]]
@@ -214,8 +214,14 @@ def parameters_of(model):
     found = dict(zip(("tokens", "positions"), arrays("embed")))
     for n in range(LAYERS):
         named = dict(zip(("gain_1", "bias_1"), arrays(f"norm_1_{n}")))
-        w_q, w_k, w_v, w_o = arrays(f"attention_{n}")  # (d, heads, d_head) three times, (heads, d_head, d)
-        named |= {"w_q": w_q.reshape(SIZE, -1), "w_k": w_k.reshape(SIZE, -1), "w_v": w_v.reshape(SIZE, -1)}
+        w_q, w_k, w_v, w_o = arrays(
+            f"attention_{n}"
+        )  # (d, heads, d_head) three times, (heads, d_head, d)
+        named |= {
+            "w_q": w_q.reshape(SIZE, -1),
+            "w_k": w_k.reshape(SIZE, -1),
+            "w_v": w_v.reshape(SIZE, -1),
+        }
         named["w_o"] = w_o.reshape(-1, SIZE)
         named |= zip(("gain_2", "bias_2"), arrays(f"norm_2_{n}"))
         named |= zip(("w_1", "b_1"), arrays(f"wide_{n}"))
@@ -258,7 +264,9 @@ def train(seed, stories_count=STORIES):
             print(*(f"{name} {figure}" for name, figure in found.items()), sep="; ", flush=True)
 
     began = time.time()
-    model.fit(batches(), steps_per_epoch=steps // REPORTS, epochs=REPORTS, verbose=2, callbacks=[Scores()])
+    model.fit(
+        batches(), steps_per_epoch=steps // REPORTS, epochs=REPORTS, verbose=2, callbacks=[Scores()]
+    )
     print(f"trained in {time.time() - began:.0f} s")
     return parameters_of(model), model, text
 
@@ -277,7 +285,9 @@ def forward(tokens, p, without=()):
     x = p["tokens"][tokens] + p["positions"][:length]
     seen = []
     for n in range(LAYERS):
-        b = {name.split(".")[1]: array for name, array in p.items() if name.startswith(f"block_{n}.")}
+        b = {
+            name.split(".")[1]: array for name, array in p.items() if name.startswith(f"block_{n}.")
+        }
         y = _norm(x, b["gain_1"], b["bias_1"])
 
         def split(w, y=y):
@@ -358,7 +368,10 @@ def measure(p, text, held):
         ],
         "best away": (tuple(int(i) for i in best), second(without=[best])),
         "stories, each head away": [
-            [round(float(losses(forward(held, p, [(n, h)])[0], held).mean()), 2) for h in range(HEADS)]
+            [
+                round(float(losses(forward(held, p, [(n, h)])[0], held).mean()), 2)
+                for h in range(HEADS)
+            ]
             for n in range(LAYERS)
         ],
     }
@@ -374,9 +387,13 @@ def main(argv=None):
     reader = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    reader.add_argument("--seeds", type=int, nargs="+", help="measure these trainings and write nothing")
+    reader.add_argument(
+        "--seeds", type=int, nargs="+", help="measure these trainings and write nothing"
+    )
     reader.add_argument("--stories", type=int, default=STORIES, help="how many to train on")
-    reader.add_argument("--only-stories", action="store_true", help="write data/stories.npz, train nothing")
+    reader.add_argument(
+        "--only-stories", action="store_true", help="write data/stories.npz, train nothing"
+    )
     reader.add_argument("--out", type=Path, help="another place for the model")
     given = reader.parse_args(argv)
     names = vocabulary()

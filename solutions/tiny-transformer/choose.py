@@ -14,7 +14,11 @@ def shares(logits, temperature=1.0):
 
 
 def token_of(probabilities, uniform):
-    return int(min(np.searchsorted(np.cumsum(probabilities), uniform, side="right"), len(probabilities) - 1))
+    return int(
+        min(
+            np.searchsorted(np.cumsum(probabilities), uniform, side="right"), len(probabilities) - 1
+        )
+    )
 
 
 def asked(rng, logits, temperature, token=None):
@@ -59,7 +63,12 @@ def cold(rng):
     z = spread(rng)
     while True:
         uniform = float(rng.uniform(0.05, 0.95))
-        others = token_of(shares(z), uniform), int(uniform * len(z)), int(z.argmin()), int(z.argmax())
+        others = (
+            token_of(shares(z), uniform),
+            int(uniform * len(z)),
+            int(z.argmin()),
+            int(z.argmax()),
+        )
         if len(set(others)) == len(others):
             return inputs(z, 0, uniform)
 

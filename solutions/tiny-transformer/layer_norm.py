@@ -153,7 +153,9 @@ def layer_norm_with_slips(slip, x, gain, bias, epsilon=1e-5):
     )
     if slip.another_usual_epsilon and epsilon == 1e-5:
         epsilon = 1e-6
-    epsilon = slip.choose(epsilon, no_epsilon=0.0, always_the_usual_epsilon=1e-5, epsilon_squared=epsilon**2)
+    epsilon = slip.choose(
+        epsilon, no_epsilon=0.0, always_the_usual_epsilon=1e-5, epsilon_squared=epsilon**2
+    )
     if slip.gain_and_bias_first:
         x, gain, bias = x * gain + bias, 1.0, 0.0
     if slip.modifies_argument:
@@ -200,7 +202,10 @@ def layer_norm_with_slips(slip, x, gain, bias, epsilon=1e-5):
 
 @layer_norm.variant
 def with_var(x, gain, bias, epsilon=1e-5):
-    return gain * (x - x.mean(-1, keepdims=True)) / np.sqrt(np.var(x, -1, keepdims=True) + epsilon) + bias
+    return (
+        gain * (x - x.mean(-1, keepdims=True)) / np.sqrt(np.var(x, -1, keepdims=True) + epsilon)
+        + bias
+    )
 
 
 @layer_norm.variant
@@ -212,7 +217,8 @@ def with_std(x, gain, bias, eps=None, epsilon=1e-5):
 @layer_norm.variant
 def word_by_word(x, gain, bias, epsilon=1e-5):
     rows = [
-        (row - row.mean()) / np.sqrt(row.var() + epsilon) * gain + bias for row in x.reshape(-1, x.shape[-1])
+        (row - row.mean()) / np.sqrt(row.var() + epsilon) * gain + bias
+        for row in x.reshape(-1, x.shape[-1])
     ]
     return np.array(rows).reshape(x.shape)
 
@@ -222,6 +228,8 @@ def with_einsum(x, gain, bias, epsilon=1e-5):
     d = x.shape[-1]
     centred = x - np.einsum("...d->...", x)[..., None] / d
     return (
-        centred * (np.einsum("...d,...d->...", centred, centred)[..., None] / d + epsilon) ** -0.5 * gain
+        centred
+        * (np.einsum("...d,...d->...", centred, centred)[..., None] / d + epsilon) ** -0.5
+        * gain
         + bias
     )

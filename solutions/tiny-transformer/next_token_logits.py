@@ -8,7 +8,9 @@ from ._shared import block, causal, logits, model_parameters, norm, stack
 from .layer_norm import layer_norm
 from .transformer_block import transformer_block
 
-next_token_logits = Exercise("next_token_logits", points=3, builds_on=[layer_norm, transformer_block])
+next_token_logits = Exercise(
+    "next_token_logits", points=3, builds_on=[layer_norm, transformer_block]
+)
 
 
 def given(rng, batch, length, heads, d_head, vocabulary, layers=2, more=3, magnitude=1.0):
@@ -247,7 +249,9 @@ def with_take_and_einsum(tokens, parameters, heads):
 def sentence_by_sentence(tokens, parameters, heads):
     rows = []
     for sentence in tokens:
-        x = np.array([parameters["tokens"][t] + parameters["positions"][i] for i, t in enumerate(sentence)])
+        x = np.array(
+            [parameters["tokens"][t] + parameters["positions"][i] for i, t in enumerate(sentence)]
+        )
         rows.append(logits(stack(x[None], parameters, heads), parameters)[0])
     return np.array(rows)
 
@@ -255,5 +259,8 @@ def sentence_by_sentence(tokens, parameters, heads):
 @next_token_logits.variant
 def one_hot(tokens, parameters, heads):
     table = parameters["tokens"]
-    x = np.eye(len(table), dtype=table.dtype)[tokens] @ table + parameters["positions"][: tokens.shape[-1]]
+    x = (
+        np.eye(len(table), dtype=table.dtype)[tokens] @ table
+        + parameters["positions"][: tokens.shape[-1]]
+    )
     return logits(stack(x, parameters, heads), parameters)

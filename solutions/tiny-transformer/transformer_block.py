@@ -259,7 +259,9 @@ def transformer_block_with_slips(slip, x, parameters, heads, mask):
     if slip.modifies_argument:
         x[...] = result
         return x
-    return slip.choose(result, returns_a_tuple=(result, p["w_q"]), lower_precision=result.astype(np.float32))
+    return slip.choose(
+        result, returns_a_tuple=(result, p["w_q"]), lower_precision=result.astype(np.float32)
+    )
 
 
 # Other right answers, which must pass.

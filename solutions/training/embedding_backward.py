@@ -12,7 +12,9 @@ embedding_backward = Exercise("embedding_backward", points=2)
     dtypes=("float64", "float32"),
 )
 def anywhere(rng, batch, L, d, vocabulary):
-    return inputs(rng.normal(size=(batch, L, d)), rng.integers(vocabulary, size=(batch, L)), vocabulary)
+    return inputs(
+        rng.normal(size=(batch, L, d)), rng.integers(vocabulary, size=(batch, L)), vocabulary
+    )
 
 
 @embedding_backward.case("the notebook's example by hand")

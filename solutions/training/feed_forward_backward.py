@@ -279,7 +279,9 @@ def with_einsum(upstream, x, w_1, b_1, w_2, b_2):
     z = np.einsum("...d,dh->...h", x, w_1) + b_1
     t = np.tanh((2 / np.pi) ** 0.5 * (z + 0.044715 * z * z * z))
     d_bent = np.einsum("...d,hd->...h", upstream, w_2)
-    d_z = d_bent * (0.5 * (1 + t) + 0.5 * z * (1 - t * t) * (2 / np.pi) ** 0.5 * (1 + 0.134145 * z * z))
+    d_z = d_bent * (
+        0.5 * (1 + t) + 0.5 * z * (1 - t * t) * (2 / np.pi) ** 0.5 * (1 + 0.134145 * z * z)
+    )
     d_x = np.einsum("...h,dh->...d", d_z, w_1)
     bent = 0.5 * z * (1 + t)
     d_w_1 = np.einsum("nd,nh->dh", flat(x), flat(d_z))

@@ -296,7 +296,11 @@ def all_over_d(upstream, x, gain, epsilon=1e-5):
     d_n = upstream * gain
     total = np.sum(d_n, axis=-1, keepdims=True)
     d_x = inverse / d * (d * d_n - total - n * np.sum(d_n * n, axis=-1, keepdims=True))
-    return d_x, np.einsum("nd,nd->d", flat(upstream), flat(n)), np.ones(len(flat(upstream))) @ flat(upstream)
+    return (
+        d_x,
+        np.einsum("nd,nd->d", flat(upstream), flat(n)),
+        np.ones(len(flat(upstream))) @ flat(upstream),
+    )
 
 
 @layer_norm_backward.variant

@@ -234,7 +234,11 @@ def before_or_at_the_peak(step, steps, warmup, peak, final=0.0):
 @learning_rate.variant
 def in_one_line(step, steps, warmup, peak, final=0.0):
     t = np.clip((step - warmup) / (steps - warmup), 0, 1)
-    return min(step / warmup, 1) * peak if t == 0 else peak + (final - peak) * np.sin(np.pi * t / 2) ** 2
+    return (
+        min(step / warmup, 1) * peak
+        if t == 0
+        else peak + (final - peak) * np.sin(np.pi * t / 2) ** 2
+    )
 
 
 @learning_rate.variant

@@ -110,7 +110,9 @@ def cells_with_output(*sources):
         "locked": False,
         "schema_version": 3,
     }
-    released_notebook, _ = ClearAnswerOutputs().preprocess(nbformat.v4.new_notebook(cells=cells), {})
+    released_notebook, _ = ClearAnswerOutputs().preprocess(
+        nbformat.v4.new_notebook(cells=cells), {}
+    )
     return [n for n, cell in enumerate(released_notebook.cells) if cell.outputs]
 
 
@@ -403,7 +405,9 @@ def test_a_measurement_that_differs_is_no_drift():
 
     def output_text(saved_text, *tags):
         return (
-            building.keep_saved_measurement_outputs(notebook("0.2 s", *tags), notebook(saved_text, *tags))
+            building.keep_saved_measurement_outputs(
+                notebook("0.2 s", *tags), notebook(saved_text, *tags)
+            )
             .cells[0]
             .outputs[0]
             .text
@@ -440,7 +444,9 @@ def test_pictures_and_measurements_are_refreshed_on_request(
         cell = nbformat.v4.new_code_cell("1", id=f"a-{tag}", metadata={"tags": [tag]})
         notebook.cells.append(cell)
     lab.solution_path.write_text(
-        building._format_notebook_file(building.normalize_notebook(with_outputs(notebook, "old"), lab)),
+        building._format_notebook_file(
+            building.normalize_notebook(with_outputs(notebook, "old"), lab)
+        ),
         "utf-8",
     )
 

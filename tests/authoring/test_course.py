@@ -92,7 +92,10 @@ def test_a_course_name_like_an_option_is_refused(tmp_path):
     [
         ("title = ", "is not valid TOML"),
         (b"title = '\xff'", "cannot be read"),
-        (GOOD + "lab_order = 3\n", "has an unknown entry 'lab_order'. The entries are title, id, labs,"),
+        (
+            GOOD + "lab_order = 3\n",
+            "has an unknown entry 'lab_order'. The entries are title, id, labs,",
+        ),
         (GOOD.replace('"A"', "3"), "title is 3; expected a text."),
         (GOOD.replace('["one", "two"]', '"one"'), "labs is 'one'; expected a list of texts."),
         (GOOD + "policy = 3\n", "policy is 3; expected a table."),
@@ -191,7 +194,9 @@ def test_a_wrong_name_for_a_lab_is_refused(course, name):
         write_lab(read_course(course), name)
 
 
-@pytest.mark.parametrize("name", ["context", "convolutions", "auxiliary", "null-models", "printing", "prn-1"])
+@pytest.mark.parametrize(
+    "name", ["context", "convolutions", "auxiliary", "null-models", "printing", "prn-1"]
+)
 def test_a_lab_name_that_only_begins_like_a_device_of_windows_is_allowed(course, name):
     assert write_lab(read_course(course), name).is_dir()
 

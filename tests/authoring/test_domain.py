@@ -137,7 +137,10 @@ def draw_cases(exercise, seed: int | None):
 
 def is_caught(exercise, function: Callable, seed: int | None) -> bool:
     cases = draw_cases(exercise, seed)
-    answers = (call_student_function(function, test_case.inputs, exercise.rules.call) for test_case in cases)
+    answers = (
+        call_student_function(function, test_case.inputs, exercise.rules.call)
+        for test_case in cases
+    )
     return any(compare_outcome(q.expected, a, exercise.rules) for q, a in zip(cases, answers))
 
 
@@ -160,7 +163,9 @@ def test_a_local_mistake_is_caught(exercise, record_property):
 def test_the_reference_is_right_in_all_of_its_domain(exercise):
     rng = np.random.default_rng(11)
     for _ in range(10):
-        answer = call_student_function(exercise.reference, draw_inputs(exercise, rng), exercise.rules.call)
+        answer = call_student_function(
+            exercise.reference, draw_inputs(exercise, rng), exercise.rules.call
+        )
         assert not answer.error and not answer.modified
 
 

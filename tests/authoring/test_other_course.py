@@ -223,7 +223,9 @@ def engine_folder(tmp_path_factory):
     """The unpacked wheel of the engine."""
     wheel_folder, folder = tmp_path_factory.mktemp("wheel"), tmp_path_factory.mktemp("installed")
     try:
-        wheel_path = distribution.build_wheel(distribution.make_engine_project_files(), wheel_folder)
+        wheel_path = distribution.build_wheel(
+            distribution.make_engine_project_files(), wheel_folder
+        )
     except AutograderError as complaint:
         reason = "No wheel can be built here, which needs setuptools from the network"
         pytest.skip(f"{reason}: {complaint}")

@@ -159,11 +159,36 @@ def test_the_course_as_written_has_no_fault(course_folder):
             "mean_of_first_steps: points is '2'; a number of 0 or more is expected.",
         ),
         ("exercise", "points=2", "points=-1", "points is -1; a number of 0 or more is expected."),
-        ("exercise", "points=2", "points=2, tolerance='1e-3'", "tolerance is '1e-3'; a number of 0 or more"),
-        ("exercise", "points=2", "points=2, tolerance=(1, 2, 3)", "tolerance is (1, 2, 3); a number of 0 or"),
-        ("exercise", "points=2", "points=2, tolerance=-1e-3", "tolerance is -0.001; a number of 0 or more"),
-        ("exercise", "(1, 60)", "60", "in its domain, the size 'length' is 60; its smallest and its largest"),
-        ("exercise", "(1, 60)", "(60, 1)", "in its domain, the size 'length' is (60, 1); its smallest"),
+        (
+            "exercise",
+            "points=2",
+            "points=2, tolerance='1e-3'",
+            "tolerance is '1e-3'; a number of 0 or more",
+        ),
+        (
+            "exercise",
+            "points=2",
+            "points=2, tolerance=(1, 2, 3)",
+            "tolerance is (1, 2, 3); a number of 0 or",
+        ),
+        (
+            "exercise",
+            "points=2",
+            "points=2, tolerance=-1e-3",
+            "tolerance is -0.001; a number of 0 or more",
+        ),
+        (
+            "exercise",
+            "(1, 60)",
+            "60",
+            "in its domain, the size 'length' is 60; its smallest and its largest",
+        ),
+        (
+            "exercise",
+            "(1, 60)",
+            "(60, 1)",
+            "in its domain, the size 'length' is (60, 1); its smallest",
+        ),
         (
             "exercise",
             "magnitudes=(1.0, 1000.0)",
@@ -240,7 +265,9 @@ def test_the_line_of_a_case_that_raises_is_named(course_folder):
     plant(course_folder, "exercise", "np.array([1.0, 2.0, 6.0])", "np.arry([1.0])")
     lines = (course_folder / FILES["exercise"]).read_text("utf-8").splitlines()
     number = next(number for number, line in enumerate(lines, 1) if "np.arry" in line)
-    assert f"'the three numbers of the example' (line {number}) raises Attr" in find_problems(course_folder)
+    assert f"'the three numbers of the example' (line {number}) raises Attr" in find_problems(
+        course_folder
+    )
 
 
 def change_notebook(folder, change):
@@ -270,7 +297,12 @@ def test_a_case_that_uses_a_name_of_no_cell_with_the_tag_setup_is_refused(course
 
 
 def test_a_data_file_that_is_not_there_is_refused_with_the_place_for_it(course_folder):
-    plant(course_folder, "notebook", "import numpy as np", "import numpy as np\\nnp.loadtxt('measured.txt')")
+    plant(
+        course_folder,
+        "notebook",
+        "import numpy as np",
+        "import numpy as np\\nnp.loadtxt('measured.txt')",
+    )
     with pytest.raises(AutograderError) as raised:
         find_lab_weaknesses(read_lab_of(course_folder))
     assert str(raised.value).startswith(
@@ -289,7 +321,9 @@ def test_a_missing_attachment_is_refused_and_a_broken_link_is_warned_of(course_f
     }
     change_notebook(
         course_folder,
-        lambda cells: cells.extend(new_markdown_cell(text, id=f"t{i}") for i, text in enumerate(texts)),
+        lambda cells: cells.extend(
+            new_markdown_cell(text, id=f"t{i}") for i, text in enumerate(texts)
+        ),
     )
     problems = find_problems(course_folder).splitlines()
     warnings = find_lab_warnings(read_lab_of(course_folder))
@@ -349,7 +383,12 @@ def test_a_marking_scheme_with_another_sum_is_refused(course_folder, old, new, p
 
 
 def test_a_marking_scheme_that_is_no_list_of_points_is_not_added_up(course_folder):
-    plant(course_folder, "notebook", "- 1 point: far", "Each of three words is right:\\n- 3 points: far")
+    plant(
+        course_folder,
+        "notebook",
+        "- 1 point: far",
+        "Each of three words is right:\\n- 3 points: far",
+    )
     assert find_problems(course_folder) == ""
 
 
@@ -378,7 +417,9 @@ def draw_vector(rng):
 )
 def test_a_reference_with_random_results_is_refused(reference):
     sentences = find_lab_mistakes(reference, draw_vector)
-    assert any("the reference does not give the same result each time in the case" in s for s in sentences)
+    assert any(
+        "the reference does not give the same result each time in the case" in s for s in sentences
+    )
 
 
 def test_a_reference_that_remembers_its_first_call_is_refused(course_folder):
@@ -395,7 +436,8 @@ def test_a_reference_that_remembers_its_first_call_is_refused(course_folder):
 
 def test_a_reference_that_draws_from_a_generator_it_gets_is_not_refused():
     lab = lab_of(
-        lambda seed, x: x + np.random.default_rng(seed).normal(), lambda rng: inputs(3, rng.normal())
+        lambda seed, x: x + np.random.default_rng(seed).normal(),
+        lambda rng: inputs(3, rng.normal()),
     )
     assert find_lab_weaknesses(lab) == []
 
@@ -418,7 +460,10 @@ def test_a_hidden_case_that_draws_its_own_numbers_is_refused():
             "the same mistake: take one of them out, unless you know arguments for which they differ; then "
             "add a case with these.",
         ),
-        (True, "is named 'twice'; add a case that tells the two apart, or list the more special one first."),
+        (
+            True,
+            "is named 'twice'; add a case that tells the two apart, or list the more special one first.",
+        ),
     ],
 )
 def test_the_advice_on_two_misconceptions_depends_on_whether_they_ever_differ(differ, advice):
@@ -460,7 +505,9 @@ def test_an_argument_with_one_value_is_warned_of():
     ]
     for other in (0.2, np.full(2, 0.1)):
         lab = lab_of(
-            lambda x, h: x * h, draw_step, lambda rng, other=other: inputs(rng.normal(size=2), other)
+            lambda x, h: x * h,
+            draw_step,
+            lambda rng, other=other: inputs(rng.normal(size=2), other),
         )
         assert find_lab_warnings(lab) == []
 
@@ -617,7 +664,10 @@ def test_arrays_outside_the_domain_do_not_stop_the_build(monkeypatch):
     for reference in (waits_for_small_number, fills_memory):
         lab = lab_of(reference, lambda rng: inputs(np.array([1.0, 4.0]), rng.normal(size=3)))
         exercise = lab.exercises["answer"]
-        assert argument_probe.find_unused_arrays(reference, exercise.test_cases(), exercise.rules) == ()
+        assert (
+            argument_probe.find_unused_arrays(reference, exercise.test_cases(), exercise.rules)
+            == ()
+        )
 
 
 def test_the_solution_of_a_new_course_gets_its_points(course_folder):

@@ -32,6 +32,8 @@ def test_a_name_that_code_changes_is_found(source):
     assert "x" in find_changed_names(ast.parse(source))
 
 
-@pytest.mark.parametrize("source", ["print(x)", "y = x", "y[x] = 1", "x.sum()", "def f():\n    x = 1"])
+@pytest.mark.parametrize(
+    "source", ["print(x)", "y = x", "y[x] = 1", "x.sum()", "def f():\n    x = 1"]
+)
 def test_a_name_that_code_only_reads_is_not_found(source):
     assert "x" not in find_changed_names(ast.parse(source))

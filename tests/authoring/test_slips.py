@@ -121,7 +121,9 @@ def test_the_build_accepts_slips_that_are_all_wrong_in_their_own_way():
 
 
 def test_the_build_refuses_a_function_that_is_wrong_without_a_slip():
-    weaknesses = find_lab_weaknesses(make_lab(function=lambda slip, x: scale_with_slips(slip, x) + 1))
+    weaknesses = find_lab_weaknesses(
+        make_lab(function=lambda slip, x: scale_with_slips(slip, x) + 1)
+    )
     assert any("is wrong even when it makes no slip. " in weakness for weakness in weaknesses)
 
 

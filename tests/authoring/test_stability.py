@@ -72,7 +72,9 @@ def test_an_expected_error_and_a_printed_text_are_compared_as_well():
     lab = lab_of(lambda x: print(x), lambda rng: inputs(0.123), returns="printed")
     assert len(find_unstable(lab)) == 1
     lab = lab_of(lambda x: x[9])
-    lab.exercises["answer"].case("too few", raises=IndexError)(lambda rng: inputs(rng.normal(size=2)))
+    lab.exercises["answer"].case("too few", raises=IndexError)(
+        lambda rng: inputs(rng.normal(size=2))
+    )
     assert find_unstable(lab) == []
 
 
@@ -88,7 +90,16 @@ def test_fractions_move_by_a_few_units_and_equal_ones_stay_equal():
 
 
 def test_other_arguments_do_not_move():
-    for value in (1, True, "0.5", None, np.float32([0.3]), np.float16([0.3]), np.arange(3), np.array([True])):
+    for value in (
+        1,
+        True,
+        "0.5",
+        None,
+        np.float32([0.3]),
+        np.float16([0.3]),
+        np.arange(3),
+        np.array([True]),
+    ):
         assert stability.perturb_last_digits(value) is value
     assert stability.perturb_last_digits({"a": (0.3, "x")}) != {"a": (0.3, "x")}
 
@@ -101,7 +112,10 @@ def test_the_other_process_computes_as_another_processor():
         "print(json.dumps([optional_cpu_features(), openblas]))"
     )
     found = {}
-    for name, variables in {"here": {}, "there": stability.make_environment_of_other_processor()}.items():
+    for name, variables in {
+        "here": {},
+        "there": stability.make_environment_of_other_processor(),
+    }.items():
         ran = subprocess.run(
             [sys.executable, "-c", code],
             env={**stability.make_grading_like_environment(ROOT), **variables},
@@ -114,7 +128,12 @@ def test_the_other_process_computes_as_another_processor():
     if not found["here"][1]:
         pytest.skip("NumPy's linear algebra is not OpenBLAS here")
     assert found["there"][1][0]["num_threads"] in (1, 2)  # one where there is one core only
-    if found["here"][1][0]["architecture"].lower() in ("skylakex", "haswell", "zen", "sapphirerapids"):
+    if found["here"][1][0]["architecture"].lower() in (
+        "skylakex",
+        "haswell",
+        "zen",
+        "sapphirerapids",
+    ):
         assert found["there"][1][0]["architecture"] == "Nehalem"
 
 
@@ -145,5 +164,7 @@ def test_the_build_refuses_the_least_squares_of_an_old_shift_matrix(tmp_path):
 
 def test_a_process_that_fails_is_an_error_of_the_build(tmp_path):
     lab = read_lab(read_course(ROOT), "additive-attention")
-    with pytest.raises(ExerciseError, match="additive-attention: its results could not be computed a second"):
+    with pytest.raises(
+        ExerciseError, match="additive-attention: its results could not be computed a second"
+    ):
         stability.find_processor_dependent_results(lab, {"attention.key": b"no key"})

@@ -64,7 +64,11 @@ def draw_narrow(rng):
         (lambda x: x / x, [draw_vector, draw_zeros], "gives NaN in the case"),
         (lambda x: float((x / x).sum()), [draw_vector, draw_zeros], "gives NaN in the case"),
         (lambda x: (1, [x / x]), [draw_vector, draw_zeros], "gives NaN in the case"),
-        (lambda x: x * np.sqrt(2), [draw_vector, draw_narrow], "gets only float32 or float16 in the case"),
+        (
+            lambda x: x * np.sqrt(2),
+            [draw_vector, draw_narrow],
+            "gets only float32 or float16 in the case",
+        ),
     ],
 )
 def test_a_reference_with_unsound_results_is_refused(reference, cases, sentence):
@@ -128,8 +132,13 @@ def test_work_in_place_is_refused_in_lists_and_mappings_too(change, argument):
 
 def test_an_argument_that_is_only_read_is_not_changed():
     argument = [1, 2.0, "a", None, True, float("nan"), [np.ones(2)], {"a": (1,)}, np.float32]
-    assert call_student_function(lambda x: sorted(map(str, x)), inputs(argument, np.array([np.nan]))).error
-    assert call_student_function(lambda x, y: str(x), inputs(argument, np.array([np.nan]))).modified == ()
+    assert call_student_function(
+        lambda x: sorted(map(str, x)), inputs(argument, np.array([np.nan]))
+    ).error
+    assert (
+        call_student_function(lambda x, y: str(x), inputs(argument, np.array([np.nan]))).modified
+        == ()
+    )
 
 
 def test_an_exercise_with_visible_cases_only_is_warned_about():

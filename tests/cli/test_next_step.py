@@ -44,7 +44,8 @@ def test_a_class_from_the_download_to_the_report(classroom, prepared, steps):
     text = steps()
     assert "not graded yet" not in text
     assert (
-        f"1 answer to explain-flat awaits manual grading:\n    autograder answers {LAB} explain-flat" in text
+        f"1 answer to explain-flat awaits manual grading:\n    autograder answers {LAB} explain-flat"
+        in text
     )
     assert "1 feedback page is missing or older than the results:\n    autograder feedback" in text
     assert "The report on the class is not written yet:\n    autograder report" in text

@@ -19,7 +19,14 @@ from autograder.core.course import CLASSROOM_VARIABLE
 from autograder.core.errors import AutograderError
 from autograder.reports import class_page, manual_marks
 
-SOURCES = ("autograder", "attention_labs", "course_import", "course_site", "similarity", "install.py")
+SOURCES = (
+    "autograder",
+    "attention_labs",
+    "course_import",
+    "course_site",
+    "similarity",
+    "install.py",
+)
 
 
 def options_of(command, name):
@@ -55,7 +62,10 @@ def environment_reads(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "os.environ":
             yield node.slice
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("os.environ.get", "os.getenv"):
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in (
+            "os.environ.get",
+            "os.getenv",
+        ):
             yield node.args[0]
         elif isinstance(node, ast.Compare) and ast.unparse(node.comparators[-1]) == "os.environ":
             yield node.left
@@ -82,17 +92,28 @@ def paths_of_sources():
 
 def test_each_environment_variable_is_used_by_a_test():
     variables = {
-        name for path in paths_of_sources() for name in environment_variables(path.read_text("utf-8"))
+        name
+        for path in paths_of_sources()
+        for name in environment_variables(path.read_text("utf-8"))
     }
-    assert {"CLASSROOM_VARIABLE", "COURSE_VARIABLE", "REUSE_VARIABLE", "ATTENTION_LABS_VECTORS"} <= variables
+    assert {
+        "CLASSROOM_VARIABLE",
+        "COURSE_VARIABLE",
+        "REUSE_VARIABLE",
+        "ATTENTION_LABS_VECTORS",
+    } <= variables
     # PATH and PYTHONPATH are the system's; make itself sets MAKELEVEL.
     assert [
-        n for n in sorted(variables - {"PATH", "PYTHONPATH", "MAKELEVEL"}) if not is_named_in_tests(n)
+        n
+        for n in sorted(variables - {"PATH", "PYTHONPATH", "MAKELEVEL"})
+        if not is_named_in_tests(n)
     ] == []
 
 
 def test_an_option_or_variable_that_no_test_uses_is_noticed():
-    assert environment_variables("import os\nA = os.environ['NEW_' 'ONE']\nB = 'X' in os.environ") == {
+    assert environment_variables(
+        "import os\nA = os.environ['NEW_' 'ONE']\nB = 'X' in os.environ"
+    ) == {
         "NEW_ONE",
         "X",
     }
@@ -132,7 +153,9 @@ def submit(classroom):
         (["--replace"], None, False, True),
     ],
 )
-def test_collect_passes_its_options_on(monkeypatch, tmp_path, options, timezone, file_times, replaces):
+def test_collect_passes_its_options_on(
+    monkeypatch, tmp_path, options, timezone, file_times, replaces
+):
     report = SimpleNamespace(make_review_table=lambda: None, summary="Nothing.", exit_code=0)
     collect = Recorder(report)
     monkeypatch.setattr(intake, "collect", collect)
@@ -174,7 +197,10 @@ def test_build_passes_its_options_on(monkeypatch, options):
     monkeypatch.setattr(build, "build_labs", build_labs)
     monkeypatch.setattr(build, "build_page_notebooks", build_pages)
     run("build", "additive-attention", "--course", COURSE.root, *options)
-    assert build_labs.kwargs == {"check": "--check" in options, "refresh_outputs": "--anew" in options}
+    assert build_labs.kwargs == {
+        "check": "--check" in options,
+        "refresh_outputs": "--anew" in options,
+    }
     assert build_pages.kwargs == {"check": "--check" in options}
 
 

@@ -5,7 +5,9 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the address space")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux limits the address space"
+)
 
 PROGRAM = """
 import resource
@@ -25,5 +27,7 @@ bytearray(300_000_000)
 
 def test_a_block_may_add_no_more_memory_than_its_limit():
     """A process of its own: in that of the tests, memory may be freed meanwhile."""
-    finished = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    finished = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
+    )
     assert finished.stdout == "refused\n"

@@ -19,7 +19,9 @@ def test_a_write_leaves_the_file_and_nothing_beside_it(tmp_path):
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
-def test_a_write_that_fails_keeps_the_old_file_and_removes_the_temporary_one(tmp_path, monkeypatch, error):
+def test_a_write_that_fails_keeps_the_old_file_and_removes_the_temporary_one(
+    tmp_path, monkeypatch, error
+):
     def fail(*_):
         raise error
 

@@ -241,7 +241,8 @@ def test_a_lab_is_refused_if_a_package_is_missing(name, monkeypatch):
     course_lab = read_lab(COURSE, name)
     if not course_lab.needs:  # one shows PyTorch where it is, and does without
         assert (
-            not course_lab.imported_course_packages and pool.find_sandbox_class([course_lab], "auto") is Bare
+            not course_lab.imported_course_packages
+            and pool.find_sandbox_class([course_lab], "auto") is Bare
         )
         return
     with pytest.raises(
@@ -286,8 +287,9 @@ def test_a_guest_s_packages_are_known_without_starting_one():
     assert WebAssembly.missing_packages(
         frozenset({"numpy", "matplotlib", "pandas", "IPython", "math", "keras"}),
     ) == {"keras"}
-    assert "no keras: mark these submissions where bubblewrap starts" in WebAssembly.explain_missing_packages(
-        ["keras"]
+    assert (
+        "no keras: mark these submissions where bubblewrap starts"
+        in WebAssembly.explain_missing_packages(["keras"])
     )
 
 

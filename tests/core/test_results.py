@@ -63,7 +63,9 @@ def machine_fields(sandbox, softmax, stable_softmax):
     ],
     ids=["followed", "wrong too", "calls a stub", "stub"],
 )
-def test_other_wording_changes_no_machine_field(sandbox, monkeypatch, softmax, stable_softmax, kind, cause):
+def test_other_wording_changes_no_machine_field(
+    sandbox, monkeypatch, softmax, stable_softmax, kind, cause
+):
     original_fields = machine_fields(sandbox, softmax, stable_softmax)
     row = next(row for row in original_fields if row[0] == "stable_softmax")
     assert (row[4], row[5], row[6]) == (kind, cause, kind is ResultReason.STUB)

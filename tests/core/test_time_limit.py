@@ -7,7 +7,9 @@ import pytest
 
 from autograder.core.time_limit import CallTimeLimit, TimeLimitExceeded, limit_call_time
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="Windows has no such signal")
+pytestmark = pytest.mark.skipif(
+    not hasattr(signal, "pthread_kill"), reason="Windows has no such signal"
+)
 
 
 @pytest.fixture

@@ -276,20 +276,33 @@ def test_a_file_that_is_no_source_is_a_sentence(course, tmp_path):
     ("text", "sentence"),
     [
         ("[" * 100_000, "no notebook that can be read (RecursionError)"),
-        (json.dumps(new_notebook(cells=[new_markdown_cell("\ud800")])), "\\ud800, which is no character"),
-        (json.dumps(new_notebook(cells=[make_test("assert 1", "\ud800", 1)])), "which is no character"),
+        (
+            json.dumps(new_notebook(cells=[new_markdown_cell("\ud800")])),
+            "\\ud800, which is no character",
+        ),
+        (
+            json.dumps(new_notebook(cells=[make_test("assert 1", "\ud800", 1)])),
+            "which is no character",
+        ),
         *(
-            (json.dumps(new_notebook(cells=[make_test("assert 1", "t", points)])), "Cell 1 is worth")
+            (
+                json.dumps(new_notebook(cells=[make_test("assert 1", "t", points)])),
+                "Cell 1 is worth",
+            )
             for points in (float("nan"), float("inf"), -1, 1e308)
         ),
     ],
     ids=["deep", "surrogate", "surrogate name", "nan", "infinite", "negative", "huge"],
 )
-def test_a_notebook_with_broken_content_is_a_sentence_and_writes_nothing(course, tmp_path, text, sentence):
+def test_a_notebook_with_broken_content_is_a_sentence_and_writes_nothing(
+    course, tmp_path, text, sentence
+):
     path, before = tmp_path / "broken.ipynb", sorted(course.rglob("*"))
     path.write_text(text, "utf-8")
     ran = autograder("import", path, "--course", course)
-    assert ran.returncode == 2 and sentence in ran.stderr and "Traceback" not in ran.stderr, ran.stderr
+    assert ran.returncode == 2 and sentence in ran.stderr and "Traceback" not in ran.stderr, (
+        ran.stderr
+    )
     assert sorted(course.rglob("*")) == before
 
 
@@ -301,9 +314,7 @@ def test_a_module_beside_a_notebook_named_like_a_module_of_pythons_breaks_no_imp
 
 def test_a_process_that_a_cell_leaves_behind_is_ended(course):
     marker = course.parent / "late"
-    code = (
-        f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {SLOW_WRITER!r}, {str(marker)!r}]"
-    )
+    code = f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {SLOW_WRITER!r}, {str(marker)!r}]"
     begin = time.monotonic()
     import_cells(course, [code_cell(code + ", start_new_session=True)"), *TILES])
     assert time.monotonic() - begin < 50, "the import waited for the process"
@@ -347,7 +358,10 @@ def test_a_module_named_like_a_folder_of_the_course_stays(course):
     for name in ("notebooks", "classroom", "submitted"):
         assert f"a course keeps its own files in a folder `{name}`" in report
         assert not (course / name / "__init__.py").exists()
-    assert autograder("import", course.parent / "tiles-and-paint.ipynb", "--course", course).returncode == 2
+    assert (
+        autograder("import", course.parent / "tiles-and-paint.ipynb", "--course", course).returncode
+        == 2
+    )
 
 
 def test_a_lab_that_is_there_stays(course):
@@ -416,7 +430,10 @@ def test_parts_that_cannot_be_imported_are_listed_with_their_points(course):
     ]
     (course.parent / "names.txt").write_text("Ada")
     report = import_cells(course, cells, exit_code=1, name="lost")
-    assert "`len(draw()) == 1` is kept as it is, and very different values of the same form pass it" in report
+    assert (
+        "`len(draw()) == 1` is kept as it is, and very different values of the same form pass it"
+        in report
+    )
     assert "`first`: it reads a file, and what comes along is students', too" in report
     assert "3 points depend on this" in report
     assert "it imports `no_such_package`, which is not installed here" in report
@@ -512,9 +529,7 @@ def test_a_check_that_only_looks_at_the_form_becomes_a_comparison(course):
 
 def test_a_test_that_names_a_file_finds_it(course):
     (course.parent / "names.txt").write_text("Ada\n")
-    solution = (
-        "def first(path):\n    ### BEGIN SOLUTION\n    return open(path).readline()\n    ### END SOLUTION"
-    )
+    solution = "def first(path):\n    ### BEGIN SOLUTION\n    return open(path).readline()\n    ### END SOLUTION"
     cells = [
         solution_cell(solution, "first"),
         make_test("assert first('names.txt') == 'Ada\\n'", "t", 2),
@@ -549,7 +564,10 @@ def test_a_notebook_without_its_solutions_is_refused(course):
     report = import_cells(course, cells, exit_code=1, name="release")
     assert "passes none of its own tests (AssertionError): is it what students get" in report
     assert not (course / "solutions" / "release").exists()
-    assert "is a folder; name the notebook in it" in autograder("import", course, "--course", course).stderr
+    assert (
+        "is a folder; name the notebook in it"
+        in autograder("import", course, "--course", course).stderr
+    )
 
 
 def test_a_table_among_the_arguments_reads_back():
@@ -609,7 +627,8 @@ def test_a_float_will_do_for_a_whole_number_unless_a_test_asks_for_its_type(cour
     assert ["floats_too=True" in text for text in files.values()] == [True, False, True, False]
     for value, right in ((1, True), (1.0, True), (0, False), (2, False), ("1", False)):
         assert (
-            compare_outcome(True, CallOutcome(value, "int"), ComparisonRules(floats_too=True)) is None
+            compare_outcome(True, CallOutcome(value, "int"), ComparisonRules(floats_too=True))
+            is None
         ) is right
     assert compare_outcome(True, CallOutcome(1, "int"), ComparisonRules())
 
@@ -752,7 +771,9 @@ assert max(counts) < 5
 
 
 def test_an_assertion_without_comparison_becomes_a_test_function(course):
-    assert "10 points of 10 came over as they were." in import_cells(course, SEVERAL_ANSWERS, name="several")
+    assert "10 points of 10 came over as they were." in import_cells(
+        course, SEVERAL_ANSWERS, name="several"
+    )
     build_course(course, "several")
     lab = course / "solutions/several"
     checks = (course / "course_checks/several.py").read_text("utf-8")
@@ -805,15 +826,23 @@ def test_any_answer_that_passes_the_tests_gets_their_points_and_no_other(course)
     )
     assert ran.returncode == 0, ran.stderr
     rows = [json.loads(line) for line in (course / "out.jsonl").read_text("utf-8").splitlines()]
-    wrong = {row["exercise"] for row in rows if row["student"] == "wrong" and row["verdict"] != "pass"}
+    wrong = {
+        row["exercise"] for row in rows if row["student"] == "wrong" and row["verdict"] != "pass"
+    }
     assert wrong == {"weights", "turn", "solve", "adder", "evens", "answer_spots"}
     assert all(row["verdict"] == "pass" for row in rows if row["student"] != "wrong")
-    (row_of_dependent,) = (r for r in rows if r["student"] == "wrong" and r["exercise"] == "answer_doubled")
+    (row_of_dependent,) = (
+        r for r in rows if r["student"] == "wrong" and r["exercise"] == "answer_doubled"
+    )
     assert (
-        row_of_dependent["kind"] == "followed" and "builds on `answer_spots`" in row_of_dependent["message"]
+        row_of_dependent["kind"] == "followed"
+        and "builds on `answer_spots`" in row_of_dependent["message"]
     )
     report = {row["exercise"]: row["message"] for row in rows if row["student"] == "wrong"}
-    assert report["weights"] == "This assertion fails: `abs(sum(result) - 1) < 1e-09`. they add up to 1"
+    assert (
+        report["weights"]
+        == "This assertion fails: `abs(sum(result) - 1) < 1e-09`. they add up to 1"
+    )
     assert "`counts" not in report["solve"] and "abs(x - 1.416666)" in report["solve"]
 
 
@@ -854,7 +883,12 @@ def test_otters_notebooks_are_imported_in_both_formats(course):
     build_course(course, "cows")
     released = nbformat.read(course / "notebooks/cows/cows.ipynb", 4)
     text = "\n".join(cell.source for cell in released.cells)
-    assert "4 * cows" not in text and "herd = 12" not in text and "BEGIN" not in text and "25" not in text
+    assert (
+        "4 * cows" not in text
+        and "herd = 12" not in text
+        and "BEGIN" not in text
+        and "25" not in text
+    )
     assert "because" not in text and "Why?" in text and "check(answer_herd)" in text
 
 
@@ -934,7 +968,10 @@ def test_a_file_beside_the_notebook_is_where_the_notebook_looks(course):
         make_test('assert rows == ["town,age\\n", "Oslo,36\\n"]', "t", 2),
     ]
     report = import_cells(course, cells, name="files")
-    assert "`data/table.csv` came along: the notebook's first cell puts it where the notebook looks" in report
+    assert (
+        "`data/table.csv` came along: the notebook's first cell puts it where the notebook looks"
+        in report
+    )
     shutil.rmtree(course.parent / "data")
     build_course(course)
     lab = read_labs(read_course(course))["files"]
@@ -1028,14 +1065,19 @@ def test_otters_hidden_tests_are_found_however_true_is_written(first_lines):
         nbformat.v4.new_raw_cell("# END QUESTION"),
     ]
     tests = [cell.source for cell in _OtterReader().convert_cells(cells) if "legs" in cell.source]
-    assert [("HIDDEN" in source, "legs(5)" in source) for source in tests] == [(False, False), (True, True)]
+    assert [("HIDDEN" in source, "legs(5)" in source) for source in tests] == [
+        (False, False),
+        (True, True),
+    ]
 
 
 @needs_sandbox
 def test_hidden_tests_show_no_expected_value(course):
     """Neither the label of a case nor the text of a test function, which an answer can read."""
     cells = [
-        solution_cell("def legs(n):\n    ### BEGIN SOLUTION\n    return 4 * n\n    ### END SOLUTION", "legs"),
+        solution_cell(
+            "def legs(n):\n    ### BEGIN SOLUTION\n    return 4 * n\n    ### END SOLUTION", "legs"
+        ),
         make_test(
             "assert legs(1) == 4\n### BEGIN HIDDEN TESTS\nassert legs(7) == 28\nassert legs(3) < 1e4\n"
             "assert str(legs(11))[0] == '4'\n### END HIDDEN TESTS",
@@ -1270,7 +1312,9 @@ def test_the_name_to_assign_stays_in_otters_cell(course):
     build_course(course, "sums")
     released = nbformat.read(course / "notebooks/sums/sums.ipynb", 4)
     text = "\n".join(cell.source for cell in released.cells)
-    assert "low = ...\nhigh = ...\n" in text and "total = ...\n" in text and "low + high" not in text
+    assert (
+        "low = ...\nhigh = ...\n" in text and "total = ...\n" in text and "low + high" not in text
+    )
     assert (
         "\nmean = ...\n" in text
         and "# total = ...\n" in text
@@ -1284,7 +1328,9 @@ def test_types_of_a_package_whose_names_are_all_imported_can_be_asked(course):
     cells = [
         code_cell("from fractions import *\nfrom random import *"),
         solution_cell("### BEGIN SOLUTION\nhalf = Fraction(1, 2)\n### END SOLUTION", "half"),
-        make_test("assert type(half) == Fraction\nassert half.numerator == 1 and half + half == 1", "t", 2),
+        make_test(
+            "assert type(half) == Fraction\nassert half.numerator == 1 and half + half == 1", "t", 2
+        ),
     ]
     report = import_cells(course, cells, name="fractions-of-one")
     assert "2 points of 2 came over as they were" in report and "not:" not in report, report
@@ -1308,7 +1354,9 @@ def test_a_task_becomes_a_question_for_a_person(course):
         **{"grade_id": "plot", "schema_version": 3, "points": 4},
     }
     report = import_cells(course, [*TILES, task], name="tasks")
-    assert "13 points of 13 came over as they were" in report and "a task, manually graded" in report
+    assert (
+        "13 points of 13 came over as they were" in report and "a task, manually graded" in report
+    )
     build_course(course, "tasks")
     lab = read_labs(read_course(course))["tasks"]
     assert "answer-plot" in lab.manual_questions
@@ -1318,7 +1366,9 @@ def test_a_task_becomes_a_question_for_a_person(course):
 
 
 def test_of_a_solution_that_is_no_python_nothing_but_the_stub_is_kept(course):
-    broken = solution_cell("x = = 1\n### BEGIN SOLUTION\nsecret = 1\n### END SOLUTION\ny = 2", "broken")
+    broken = solution_cell(
+        "x = = 1\n### BEGIN SOLUTION\nsecret = 1\n### END SOLUTION\ny = 2", "broken"
+    )
     report = import_cells(course, [*TILES, broken], exit_code=1, name="broken")
     assert "it is no Python, and is kept as text" in report
     build_course(course, "broken")
@@ -1330,9 +1380,12 @@ def test_a_module_that_a_test_changes_is_no_variable_of_the_test(course):
     cells = [
         code_cell("import numpy as np"),
         solution_cell(
-            "def root(x):\n    ### BEGIN SOLUTION\n    return np.sqrt(x)\n    ### END SOLUTION", "root"
+            "def root(x):\n    ### BEGIN SOLUTION\n    return np.sqrt(x)\n    ### END SOLUTION",
+            "root",
         ),
-        make_test("np.linalg.solve = None\nassert root(4.0) == 2.0\nassert root(9.0) == 3.0", "t", 2),
+        make_test(
+            "np.linalg.solve = None\nassert root(4.0) == 2.0\nassert root(9.0) == 3.0", "t", 2
+        ),
     ]
     report = import_cells(course, cells, name="modules")
     assert "2 points of 2 came over as they were" in report and "not:" not in report, report
@@ -1385,7 +1438,9 @@ def test_test_cells_with_points_give_them_apart(course):
 
 def test_points_that_hang_on_one_value_are_not_given_apart(course):
     cells = [
-        solution_cell("### BEGIN SOLUTION\ndef twice(x):\n    return 2 * x\n### END SOLUTION", "twice"),
+        solution_cell(
+            "### BEGIN SOLUTION\ndef twice(x):\n    return 2 * x\n### END SOLUTION", "twice"
+        ),
         make_test("assert twice(2) == 4", "value", 2),
         make_test("assert twice(2) > 3", "property", 1),
     ]
@@ -1397,7 +1452,9 @@ def read_marks_of(course, *columns):
     """Run the report; return the columns of grades.csv by student."""
     ran = autograder("report", cwd=course)
     assert ran.returncode == 0, ran.stderr
-    rows = csv.DictReader((course / "classroom/report/grades.csv").read_text("utf-8-sig").splitlines())
+    rows = csv.DictReader(
+        (course / "classroom/report/grades.csv").read_text("utf-8-sig").splitlines()
+    )
     return {row["student_id"]: tuple(float(row[name]) for name in columns) for row in rows}
 
 
@@ -1408,10 +1465,15 @@ def test_points_of_parts_reach_marks_pages_and_platforms(course):
     build_course(course, "distances")
     lab = read_labs(read_course(course))["distances"]
     half = "def distance(a, b):\n    return a - b"
-    for student, answer in (("right", None), ("half", half), ("none", "def distance(a, b):\n    return 0")):
+    for student, answer in (
+        ("right", None),
+        ("half", half),
+        ("none", "def distance(a, b):\n    return 0"),
+    ):
         notebook = perfect(lab) if answer is None else with_answer(perfect(lab), "distance", answer)
         write_file(
-            course / f"classroom/submitted/{student}/distances/distances.ipynb", nbformat.writes(notebook)
+            course / f"classroom/submitted/{student}/distances/distances.ipynb",
+            nbformat.writes(notebook),
         )
     assert autograder("grade", cwd=course).returncode == 0
     columns = "score", "max_score"
@@ -1424,7 +1486,11 @@ def test_points_of_parts_reach_marks_pages_and_platforms(course):
 
     # The points change: a part keeps its share. Dropped and counted again, it has its share again.
     settings = (course / "course.toml").read_text("utf-8")
-    for table, score in (("points = { distance = 10 }", 12), ('dropped = ["distance"]', 5), ("", 8.5)):
+    for table, score in (
+        ("points = { distance = 10 }", 12),
+        ('dropped = ["distance"]', 5),
+        ("", 8.5),
+    ):
         write_file(course / "course.toml", f"{settings}\n[lab.distances]\n{table}\n")
         assert read_marks_of(course, "score")["half"] == (score,), table
 
@@ -1451,9 +1517,13 @@ def test_points_of_parts_reach_marks_pages_and_platforms(course):
     ],
 )
 def test_an_otter_question_is_worth_one_point_only_if_it_does_not_say(text, points):
-    cells = make_otter_question("a = 5", [("a > 0", ""), ("a < 9", ""), ("# HIDDEN\na == 5", "")], text)
+    cells = make_otter_question(
+        "a = 5", [("a > 0", ""), ("a < 9", ""), ("# HIDDEN\na == 5", "")], text
+    )
     tests = [cell for cell in _OtterReader().convert_cells(cells) if "nbgrader" in cell.metadata]
-    assert [cell.metadata["nbgrader"]["points"] for cell in tests if "a > 0" in cell.source] == points[:1]
+    assert [
+        cell.metadata["nbgrader"]["points"] for cell in tests if "a > 0" in cell.source
+    ] == points[:1]
     assert [cell.metadata["nbgrader"].get("points") for cell in tests][1:] == points
     assert "BEGIN HIDDEN TESTS\n# HIDDEN\na == 5\n### END" in tests[-1].source
 
@@ -1461,7 +1531,9 @@ def test_an_otter_question_is_worth_one_point_only_if_it_does_not_say(text, poin
 def test_points_of_one_otter_test_leave_none_to_the_others():
     config = '""" # BEGIN TEST CONFIG\npoints: 2 # of 3\n""" # END TEST CONFIG\n'
     cells = make_otter_question("a = 5", [(f"{config}a > 0", ""), ("a < 9", "")], "")
-    tests = [cell for cell in _OtterReader().convert_cells(cells) if "nbgrader" in cell.metadata][1:]
+    tests = [cell for cell in _OtterReader().convert_cells(cells) if "nbgrader" in cell.metadata][
+        1:
+    ]
     assert [cell.metadata["nbgrader"]["points"] for cell in tests] == [2, 0]
 
 
@@ -1540,7 +1612,9 @@ def test_every_test_cell_of_a_class_is_asked(course):
         QUEUE,
         make_test("q = Queue()\nq.put(1)\nassert q.items == [1]", "t1", 1),
         make_test("q = Queue()\nfor i in [1, 2]:\n    q.put(i)\nassert q.get() == 1", "t2", 1),
-        make_test("### BEGIN HIDDEN TESTS\nassert Queue() == Queue()\n### END HIDDEN TESTS", "t3", 1),
+        make_test(
+            "### BEGIN HIDDEN TESTS\nassert Queue() == Queue()\n### END HIDDEN TESTS", "t3", 1
+        ),
     ]
     report = import_cells(course, cells, name="queues")
     assert "3 points of 3 came over as they were." in report
@@ -1551,12 +1625,11 @@ def test_every_test_cell_of_a_class_is_asked(course):
 
 
 def test_a_call_in_a_helper_is_asked_in_a_later_cell_too(course):
-    helper = (
-        "def spread(function):\n    return max(function(9)) - min(function(9))\nassert spread(numbers) == 8"
-    )
+    helper = "def spread(function):\n    return max(function(9)) - min(function(9))\nassert spread(numbers) == 8"
     cells = [
         solution_cell(
-            "def numbers(n):\n    ### BEGIN SOLUTION\n    return [*range(n)]\n    ### END SOLUTION", "numbers"
+            "def numbers(n):\n    ### BEGIN SOLUTION\n    return [*range(n)]\n    ### END SOLUTION",
+            "numbers",
         ),
         make_test("assert len(numbers(5)) == 5 and sum(numbers(3)) == 3", "t1", 1),
         make_test(f"### BEGIN HIDDEN TESTS\n{helper}\n### END HIDDEN TESTS", "t2", 2),
@@ -1566,7 +1639,9 @@ def test_a_call_in_a_helper_is_asked_in_a_later_cell_too(course):
 
 
 def test_a_test_of_the_time_that_an_answer_takes_is_reported(course):
-    timed = "start = time.perf_counter()\nresult = double(4)\nelapsed = time.perf_counter() - start\n"
+    timed = (
+        "start = time.perf_counter()\nresult = double(4)\nelapsed = time.perf_counter() - start\n"
+    )
     timer = """
 class Timer:
     def __enter__(self):
@@ -1632,7 +1707,9 @@ def test_a_test_that_needs_a_file_made_by_its_cell_is_reported(course):
             "size",
         ),
         make_test(
-            'with open("made.txt", "w") as file:\n    file.write("ab")\nassert size("made.txt") == 2', "t", 2
+            'with open("made.txt", "w") as file:\n    file.write("ab")\nassert size("made.txt") == 2',
+            "t",
+            2,
         ),
     ]
     report = import_cells(course, cells, exit_code=1, name="made")
@@ -1677,7 +1754,9 @@ def test_a_value_that_an_otter_test_shows_is_asserted(course):
 
 def test_a_relation_between_two_variables_of_an_answer_stays_a_relation(course):
     cells = [
-        solution_cell("### BEGIN SOLUTION\nguess = 10\nsquare = guess**2\n### END SOLUTION", "guess"),
+        solution_cell(
+            "### BEGIN SOLUTION\nguess = 10\nsquare = guess**2\n### END SOLUTION", "guess"
+        ),
         make_test("assert 5 < guess < 20\nassert square == guess**2", "t", 2),
     ]
     assert "2 points of 2 came over as they were." in import_cells(course, cells, name="relation")
@@ -1708,6 +1787,8 @@ def test_a_function_that_two_questions_define_is_promised_for_neither(course):
         make_test("assert double(2) == 4", "t3", 1),
     ]
     report = import_cells(course, cells, exit_code=1, name="twice")
-    assert "`area`: cells 1 and 3 define `area`, each for its own tests; rename one of them" in report
+    assert (
+        "`area`: cells 1 and 3 define `area`, each for its own tests; rename one of them" in report
+    )
     assert "1 point of 3 came over as they were; 2 points did not come over" in report
     build_course(course, "twice")

@@ -72,7 +72,11 @@ def make_kind(name, parameters, tests, solution, *answers):
 FORMS = {
     "an array by allclose": make_kind(
         *("double", "x", "np.testing.assert_allclose(double(np.array([1., 2.])), [2., 4.])"),
-        *("return 2 * np.asarray(x)", "return [2 * v for v in x]", "return tuple(2 * v for v in x)"),
+        *(
+            "return 2 * np.asarray(x)",
+            "return [2 * v for v in x]",
+            "return tuple(2 * v for v in x)",
+        ),
         *("return pd.Series(x) * 2", "return list(x)", "return [[2 * v for v in x]]"),
     ),
     "a number by ==": make_kind(
@@ -82,12 +86,25 @@ FORMS = {
     ),
     "a number by its distance": make_kind(
         *("near", "x", "assert abs(near(4) - 2) < 1e-6\nassert abs(near(9) - 3) < 1e-6"),
-        *("return float(np.sqrt(x))", "return int(round(x ** 0.5))", "return np.array([np.sqrt(x)])"),
+        *(
+            "return float(np.sqrt(x))",
+            "return int(round(x ** 0.5))",
+            "return np.array([np.sqrt(x)])",
+        ),
         *("return x / 2", "return None"),
     ),
     "a list after a conversion": make_kind(
-        *("squares", "n", "assert list(squares(3)) == [0, 1, 4]", "return [i * i for i in range(n)]"),
-        *("return tuple(i * i for i in range(n))", "return np.arange(n) ** 2", "return list(range(n))"),
+        *(
+            "squares",
+            "n",
+            "assert list(squares(3)) == [0, 1, 4]",
+            "return [i * i for i in range(n)]",
+        ),
+        *(
+            "return tuple(i * i for i in range(n))",
+            "return np.arange(n) ** 2",
+            "return list(range(n))",
+        ),
         "return n",
     ),
     "a tuple by ==": make_kind(
@@ -115,7 +132,11 @@ FORMS = {
     "a property beside a value": make_kind(
         *("score", "s"),
         "z = score(pd.Series([1., 2., 3.]))\nassert np.allclose(z, [-1, 0, 1])\nassert abs(z.mean()) < 1e-9",
-        *("return (s - s.mean()) / s.std()", "return s.to_numpy() - s.mean()", "return list(s - 2)"),
+        *(
+            "return (s - s.mean()) / s.std()",
+            "return s.to_numpy() - s.mean()",
+            "return list(s - 2)",
+        ),
         "return s - 1",
     ),
     "a truth": make_kind(
@@ -134,13 +155,22 @@ FORMS = {
     ),
     "a part of a tuple": make_kind(
         *("stats", "x", "m, s = stats(np.array([1., 3.]))\nassert m == 2.0"),
-        *("return float(np.mean(x)), float(np.std(x))", "return x.mean(), None", "return x.std(), x.mean()"),
+        *(
+            "return float(np.mean(x)), float(np.std(x))",
+            "return x.mean(), None",
+            "return x.std(), x.mean()",
+        ),
         "return x.mean()",
     ),
 }
 CHANGES = {
     "an argument that a test does not look at": make_kind(
-        *("norm", "v", "assert np.allclose(norm(np.array([1., 3.])), [0.25, 0.75])", "return v / v.sum()"),
+        *(
+            "norm",
+            "v",
+            "assert np.allclose(norm(np.array([1., 3.])), [0.25, 0.75])",
+            "return v / v.sum()",
+        ),
         *("v /= v.sum()\nreturn v", "v[:] = v / v.sum()\nreturn v", "v /= v.max()\nreturn v"),
     ),
     "an argument that a test looks at": make_kind(
@@ -153,12 +183,21 @@ CHANGES = {
     ),
     "an array that is to be changed": make_kind(
         *("fill", "m", "m = np.zeros((2, 2))\nr = fill(m)\nassert np.allclose(m, np.eye(2))"),
-        *("np.fill_diagonal(m, 1)\nreturn m", "m += np.eye(len(m))", "m = m + np.eye(len(m))\nreturn m"),
+        *(
+            "np.fill_diagonal(m, 1)\nreturn m",
+            "m += np.eye(len(m))",
+            "m = m + np.eye(len(m))\nreturn m",
+        ),
         "return m",
     ),
     "a table that is to be changed": make_kind(
         *("add", "d", "d = pd.DataFrame({'a': [1, 2]})\nadd(d)\nassert d['b'].tolist() == [2, 4]"),
-        *("d['b'] = 2 * d.a", "d.insert(0, 'b', d.a + d.a)", "d = d.assign(b=2 * d.a)", "d['b'] = d.a"),
+        *(
+            "d['b'] = 2 * d.a",
+            "d.insert(0, 'b', d.a + d.a)",
+            "d = d.assign(b=2 * d.a)",
+            "d['b'] = d.a",
+        ),
     ),
 }
 TEXTS_AND_DATES = {
@@ -174,7 +213,12 @@ TEXTS_AND_DATES = {
     ),
     "a date": make_kind(
         *("week", "d", "assert week(np.datetime64('2020-01-01')) == np.datetime64('2020-01-08')"),
-        *("return d + np.timedelta64(7, 'D')", "return d + 7", "return d", "return d.astype('M8[M]')"),
+        *(
+            "return d + np.timedelta64(7, 'D')",
+            "return d + 7",
+            "return d",
+            "return d.astype('M8[M]')",
+        ),
     ),
     "durations": make_kind(
         *("gaps", "d"),
@@ -190,20 +234,33 @@ EFFECTS = {
             "y",
             "draw([3, 4])\nax = plt.gca()\nassert ax.get_xlabel() == 't'\nassert len(ax.lines) == 1",
         ),
-        *("plt.plot(y)\nplt.xlabel('t')", "fig, ax = plt.subplots()\nax.plot(y)\nax.set(xlabel='t')"),
+        *(
+            "plt.plot(y)\nplt.xlabel('t')",
+            "fig, ax = plt.subplots()\nax.plot(y)\nax.set(xlabel='t')",
+        ),
         *("plt.plot(y)", "plt.xlabel('t')"),
     ),
     "printed text": make_kind(
         *("hello", "n"),
         "buf = io.StringIO()\nwith redirect_stdout(buf):\n    hello(3)\n"
         "assert buf.getvalue() == 'hello 3\\n'",
-        *("print('hello', n)", "sys.stdout.write('hello %d\\n' % n)", "print('hello')", "return 'hello 3'"),
+        *(
+            "print('hello', n)",
+            "sys.stdout.write('hello %d\\n' % n)",
+            "print('hello')",
+            "return 'hello 3'",
+        ),
     ),
     "printed text, by sys.stdout": make_kind(
         *("count", "n"),
         "old = sys.stdout\nsys.stdout = cap = io.StringIO()\ncount(2)\nsys.stdout = old\n"
         "assert cap.getvalue().split() == ['0', '1']",
-        *("for i in range(n):\n    print(i)", "print(*range(n))", "print(n)", "return list(range(n))"),
+        *(
+            "for i in range(n):\n    print(i)",
+            "print(*range(n))",
+            "print(n)",
+            "return list(range(n))",
+        ),
     ),
     "the text of an error": make_kind(
         *(
@@ -223,7 +280,10 @@ EFFECTS = {
             "with tc.assertRaisesRegex(ValueError, 'must not'):\n    root_2(-1)",
         ),
         "if x < 0:\n    raise ValueError('x must not be negative')\nreturn x ** 0.5",
-        *("if x < 0:\n    raise ValueError('this must not be')\nreturn x ** 0.5", "return abs(x) ** 0.5"),
+        *(
+            "if x < 0:\n    raise ValueError('this must not be')\nreturn x ** 0.5",
+            "return abs(x) ** 0.5",
+        ),
         "if x < 0:\n    raise ValueError('bad')\nreturn x ** 0.5",
     ),
     "warnings that are errors": make_kind(
@@ -249,7 +309,11 @@ EFFECTS = {
         *("return {x: s.count(x) for x in s}", "return Counter(set(s))"),
     ),
     "an object of a given cell": make_kind(
-        *("slope", "line", "assert slope(given_line) == 3.0\nassert slope(np.poly1d([5.0, 1.0])) == 5.0"),
+        *(
+            "slope",
+            "line",
+            "assert slope(given_line) == 3.0\nassert slope(np.poly1d([5.0, 1.0])) == 5.0",
+        ),
         *("return line.coef[0]", "return line(1) - line(0)", "return line(0)", "return 3.0"),
     ),
     "the source of a function": make_kind(
@@ -263,7 +327,12 @@ EFFECTS = {
         ),
     ),
 }
-GROUPS = {"forms": FORMS, "changes": CHANGES, "texts-and-dates": TEXTS_AND_DATES, "effects": EFFECTS}
+GROUPS = {
+    "forms": FORMS,
+    "changes": CHANGES,
+    "texts-and-dates": TEXTS_AND_DATES,
+    "effects": EFFECTS,
+}
 
 
 def make_notebook(kinds):
@@ -414,7 +483,11 @@ def test_otters_exception_format_is_asked_and_its_own_lines_are_left_out(course)
     text = "\n".join(cell.source for cell in released.cells)
     assert not re.search(r"\b(otter|grader)\b", text) and "import numpy as np" in text, text
     lab = read_labs(read_course(course))["lists"]
-    for body, is_right in (("[2 * n for n in v]", True), ("np.array(v) * 2.0", True), ("v * 2", False)):
+    for body, is_right in (
+        ("[2 * n for n in v]", True),
+        ("np.array(v) * 2.0", True),
+        ("v * 2", False),
+    ):
         namespace = {}
         exec(f"import numpy as np\ndef twice(v):\n    return {body}", namespace)
         points = mark_exercise(lab.exercises["twice"], namespace["twice"])

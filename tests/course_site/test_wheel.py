@@ -42,4 +42,8 @@ def test_a_dependency_is_found_under_any_spelling_of_its_name():
         "prompt-toolkit": {"depends": []},
         "jinja2": {"depends": []},
     }
-    assert sorted(_find_dependencies(packages, ["ipython"])) == ["ipython", "jinja2", "prompt-toolkit"]
+    assert sorted(_find_dependencies(packages, ["ipython"])) == [
+        "ipython",
+        "jinja2",
+        "prompt-toolkit",
+    ]

@@ -49,7 +49,9 @@ def make_test_cases(right=RIGHT):
 
 def make_test_cases_for(right, case_inputs):
     reference = define_in_cell(right)
-    return [TestCase("", item, call_student_function(reference, item).value, {}) for item in case_inputs]
+    return [
+        TestCase("", item, call_student_function(reference, item).value, {}) for item in case_inputs
+    ]
 
 
 def describe_repair(answer, right=RIGHT, **names):
@@ -111,9 +113,13 @@ def test_one_place_is_described_with_its_line_and_kind(old, new, line, words):
 
 def test_a_repeated_edit_and_an_exchange_are_combined_mutations():
     repeated_edit = RIGHT.replace("[..., 1:]", "[..., 2:]")
-    assert "with another number in place of `2` here and everywhere else," in describe_repair(repeated_edit)
+    assert "with another number in place of `2` here and everywhere else," in describe_repair(
+        repeated_edit
+    )
     swap = RIGHT.replace("x.sum", "y.sum").replace("x / total", "y / total").replace("- y[", "- x[")
-    assert "with `x` and `y` exchanged everywhere" in describe_repair(swap.replace("tanh(y", "tanh(x"))
+    assert "with `x` and `y` exchanged everywhere" in describe_repair(
+        swap.replace("tanh(y", "tanh(x")
+    )
     lines = ("total = x.sum(axis=-1, keepdims=True)", "part = x / total")
     exchange = RIGHT.replace(lines[0], "total = x / total").replace(
         lines[1], "part = x.sum(axis=-1, keepdims=True)"
@@ -121,7 +127,9 @@ def test_a_repeated_edit_and_an_exchange_are_combined_mutations():
     assert (
         "with the right sides of this line and of the next assignment, line 5, exchanged"
         in describe_repair(
-            exchange.replace("def scaled(", "def scaled(").replace("):\n", "):\n    total = 1.0\n", 1)
+            exchange.replace("def scaled(", "def scaled(").replace(
+                "):\n", "):\n    total = 1.0\n", 1
+            )
         )
     )
 
@@ -185,9 +193,12 @@ def test_a_mutation_that_breaks_a_right_case_is_not_described():
 
 def test_helpers_of_the_same_cell_are_mutated_too():
     helper = (
-        RIGHT.replace("np.abs(lower)", "size_of(lower)") + "\ndef size_of(v):\n    return np.abs(v) * 4\n"
+        RIGHT.replace("np.abs(lower)", "size_of(lower)")
+        + "\ndef size_of(v):\n    return np.abs(v) * 4\n"
     )
-    assert "In line 11 of its cell, `return np.abs(v) * 4`: without `* 4`" in describe_repair(helper)
+    assert "In line 11 of its cell, `return np.abs(v) * 4`: without `* 4`" in describe_repair(
+        helper
+    )
 
 
 def test_without_source_there_is_no_sentence():
@@ -216,7 +227,9 @@ def test_a_search_has_no_side_effects(monkeypatch, capsys):
     function = define_in_cell(wrong, calls=0, exit=sys.exit)
     cases = make_test_cases()
     original_arrays = [q.inputs.args[0].copy() for q in cases]
-    assert "with another operator in place of `-=`" in find_repair(function, cases, [], ComparisonRules())
+    assert "with another operator in place of `-=`" in find_repair(
+        function, cases, [], ComparisonRules()
+    )
     assert function.__globals__["calls"] == 0
     assert capsys.readouterr().out == ""
     assert all((a == q.inputs.args[0]).all() for a, q in zip(original_arrays, cases, strict=True))
@@ -226,7 +239,9 @@ def test_a_search_has_no_side_effects(monkeypatch, capsys):
 def test_endless_loops_are_given_up_within_the_time_limit(wrong):
     loop = "    n = 0\n    while n < 5:\n        n += 1\n    return out"
     start = time.process_time()
-    describe_repair(RIGHT.replace("    return out", loop.replace("return out", f"return out {wrong}")))
+    describe_repair(
+        RIGHT.replace("    return out", loop.replace("return out", f"return out {wrong}"))
+    )
     assert time.process_time() - start < 8 * MAX_SEARCH_SECONDS
 
 
@@ -274,7 +289,9 @@ def test_no_mutation_puts_a_list_into_itself(line):
         code._namespace["np"] = type("np", (), {"array": staticmethod(note), "exp": np.exp})
         code.run(lambda: code.function(x))
         for rows in collected:
-            assert not isinstance(rows, list) or all(row is not rows for row in rows), code.mutations[number]
+            assert not isinstance(rows, list) or all(row is not rows for row in rows), (
+                code.mutations[number]
+            )
 
 
 def test_a_search_limits_the_memory_that_changed_code_may_add(monkeypatch):
@@ -313,7 +330,9 @@ def check_message(source):
 
 
 def test_an_error_with_a_full_explanation_gets_no_mutation():
-    text = check_message(SOFTMAX.replace("np.abs(x)", "x").replace("    e =", "    input()\n    e ="))
+    text = check_message(
+        SOFTMAX.replace("np.abs(x)", "x").replace("    e =", "    input()\n    e =")
+    )
     assert "`input()` waits for somebody to type" in text
     assert "One place is wrong" not in text
 
@@ -329,7 +348,9 @@ def test_a_check_names_the_place_where_no_mistake_is_known():
 
 def test_a_repair_of_all_cases_replaces_a_partial_mistake():
     text = check_message(
-        SOFTMAX.replace("np.abs(x)", "x").replace("(axis=axis,", "(axis=axis if x.ndim == 2 else 0,")
+        SOFTMAX.replace("np.abs(x)", "x").replace(
+            "(axis=axis,", "(axis=axis if x.ndim == 2 else 0,"
+        )
     )
     assert "without the `if` in" in text or "failing cases, your result is" not in text
 
@@ -396,7 +417,8 @@ def describe_repair_of(answer, right, case_inputs):
 
 MASKS = [Inputs((n, np.arange(n))) for n in (4, 3, 5, 1)]
 CUTS = [
-    Inputs((np.ones((n, s)), h, np.ones((m, s)))) for n, m, s, h in ((2, 3, 4, 2), (4, 2, 6, 3), (3, 5, 8, 2))
+    Inputs((np.ones((n, s)), h, np.ones((m, s))))
+    for n, m, s, h in ((2, 3, 4, 2), (4, 2, 6, 3), (3, 5, 8, 2))
 ]
 LEASTS = [Inputs((np.linspace(-1, 1, n), c)) for n in (2, 4) for c in (True, False)]
 
@@ -410,7 +432,9 @@ LEASTS = [Inputs((np.linspace(-1, 1, n), c)) for n in (2, 4) for c in (True, Fal
         (
             MASK,
             MASKS,
-            MASK.replace("    return", "    n = len(x)\n    return").replace("((size, size))", "(n, n)"),
+            MASK.replace("    return", "    n = len(x)\n    return").replace(
+                "((size, size))", "(n, n)"
+            ),
         ),
         (CUT, CUTS, CUT.replace("len(other),", "n,")),
         (CUT, CUTS, with_b("np.reshape(other, (n, heads, size // heads))")),
@@ -418,7 +442,9 @@ LEASTS = [Inputs((np.linspace(-1, 1, n), c)) for n in (2, 4) for c in (True, Fal
         (
             CUT,
             CUTS,
-            with_b("other.reshape(rows)").replace("    b", "    rows = n, heads, size // heads\n    b"),
+            with_b("other.reshape(rows)").replace(
+                "    b", "    rows = n, heads, size // heads\n    b"
+            ),
         ),
     ],
 )
@@ -449,7 +475,9 @@ def test_steps_that_change_the_result_are_still_advice():
         true.replace("~", ""), true, numbers
     )
     flag = "\ndef flagged(x, causal):\n    return np.where(causal, -x, x)\n"
-    text = describe_repair_of("\ndef flagged(x, causal):\n    return np.where(causal, x, -x)\n", flag, LEASTS)
+    text = describe_repair_of(
+        "\ndef flagged(x, causal):\n    return np.where(causal, x, -x)\n", flag, LEASTS
+    )
     assert text.startswith("One place is wrong.")
 
 

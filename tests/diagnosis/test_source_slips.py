@@ -120,7 +120,10 @@ def test_a_default_that_the_function_changes_is_named():
 def test_a_loop_that_ends_at_once_is_asked_when_it_should_end():
     slip = find_slip("while True:", "    x = x * n", "    return x")
     assert slip.nudge == "After which turn should the loop end?"
-    assert find_slip("for i in x:", "    return i * n").nudge == "How far must the `return` be indented?"
+    assert (
+        find_slip("for i in x:", "    return i * n").nudge
+        == "How far must the `return` be indented?"
+    )
 
 
 def test_what_the_function_never_uses_is_named_where_nothing_else_is():

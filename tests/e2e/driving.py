@@ -48,7 +48,9 @@ def environment(home: Path, package: Path = ROOT) -> dict[str, str]:
     import matplotlib
 
     variables = {
-        k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "IPYTHON", "XDG", "PYTEST"))
+        k: v
+        for k, v in os.environ.items()
+        if not k.startswith(("JUPYTER", "IPYTHON", "XDG", "PYTEST"))
     }
     config = home / "jupyter"
     (config / "labconfig").mkdir(parents=True, exist_ok=True)
@@ -191,7 +193,9 @@ class Watch:
         dialog.accept()
 
     def _request(self, url: str) -> None:
-        is_allowed_host = url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:")) and MISCHIEF not in url
+        is_allowed_host = (
+            url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:")) and MISCHIEF not in url
+        )
         if not is_allowed_host and not url.startswith(tuple(self.allowed)):
             self.noted.append(f"asked for {url}")
 

@@ -67,7 +67,9 @@ def submissions() -> dict[str, nbformat.NotebookNode]:
     cyd.cells[3:3] = [new_code_cell(SHOWS_EVERYTHING), new_code_cell(RAISES)]
     cyd.cells += [new_markdown_cell(attack) for attack in OUTPUTS]
     eve = fill_answers(alignment=f"def alignment(*a, **k):\n    {RAISES}", explain_tanh=SCRIPT)
-    forged_outputs = [new_output("display_data", data={"text/html": x, "image/svg+xml": x}) for x in OUTPUTS]
+    forged_outputs = [
+        new_output("display_data", data={"text/html": x, "image/svg+xml": x}) for x in OUTPUTS
+    ]
     for cell in eve.cells:
         if cell.cell_type == "code":  # as if the saved outputs were believed
             cell.outputs = deepcopy(forged_outputs)

@@ -42,7 +42,9 @@ def repository(tmp_path_factory):
     git(copy, env, "commit", "-q", "-m", "before")
     nbdime_process = run("nbdime", "config-git", "--enable", cwd=copy, env=env)
     assert nbdime_process.returncode == 0, nbdime_process.stderr
-    assert git(copy, env, "status", "--short") == "", ".gitattributes says already what nbdime wants"
+    assert git(copy, env, "status", "--short") == "", (
+        ".gitattributes says already what nbdime wants"
+    )
     return copy, env
 
 
@@ -86,7 +88,9 @@ def test_a_changed_exercise_moves_its_own_files_only(edited):
     copy, env = edited
     assert moved(copy, env) == [SOLUTION]
     raw = nbformat.read(copy / SOLUTION, as_version=4)
-    assert any(cell.get("execution_count") for cell in raw.cells), "the save brought an execution count"
+    assert any(cell.get("execution_count") for cell in raw.cells), (
+        "the save brought an execution count"
+    )
 
     build_output = build(copy, env)
     assert build_output.returncode == 0, build_output.stderr
@@ -130,7 +134,9 @@ def volatile(notebook):
     traces = [name for name in notebook.metadata if name not in {"kernelspec", "language_info"}]
     traces += [name for name in notebook.metadata.language_info if name != "name"]
     for cell in notebook.cells:
-        if cell.get("execution_count") or any(o.get("execution_count") for o in cell.get("outputs", ())):
+        if cell.get("execution_count") or any(
+            o.get("execution_count") for o in cell.get("outputs", ())
+        ):
             traces.append(f"{cell.id}: execution_count")
         known_keys = {"nbgrader", "tags", "slideshow", "deletable", "editable"}
         traces += [f"{cell.id}: {name}" for name in cell.metadata if name not in known_keys]

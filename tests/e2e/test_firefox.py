@@ -85,7 +85,9 @@ def test_no_script_runs_and_no_request_leaves(tmp_path, canary):
     address, requests = canary
     script = f"new Image().src='{address}/ran'"
     parts = [part.format(run=script.replace("'", "&apos;"), at=address) for part in ACTS]
-    parts += [link.replace(RUN, script).replace("https://elsewhere.example", address) for link in LINKS]
+    parts += [
+        link.replace(RUN, script).replace("https://elsewhere.example", address) for link in LINKS
+    ]
     control = tmp_path / "control.html"
     control.write_text(f"<body><img src='{address}/control'><script>{script}</script>")
     open_page(control, tmp_path / "firefox")
@@ -97,9 +99,7 @@ def test_no_script_runs_and_no_request_leaves(tmp_path, canary):
     notebook = perfect(lab(LAB))
     for number, part in enumerate(parts):
         notebook.cells.append(new_markdown_cell(part, id=f"m{number}"))
-    command_list = (
-        "from IPython.display import *\nfor part in parts: display(Markdown(part), HTML(part), Latex(part))"
-    )
+    command_list = "from IPython.display import *\nfor part in parts: display(Markdown(part), HTML(part), Latex(part))"
     notebook.cells.append(new_code_cell(f"parts = {parts!r}\n{command_list}", id="shown"))
     notebook.cells.append(
         new_code_cell("raise type(parts[0], (Exception,), {})('\\n'.join(parts))", id="raised"),

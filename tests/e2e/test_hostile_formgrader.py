@@ -75,7 +75,9 @@ def test_no_link_runs_and_nothing_is_fetched(page, server):
     address = page.locator("a.name-hidden").first.get_attribute("href")
     page.goto(f"{server.address.rstrip('/')}{address}" if address.startswith("/") else address)
     page.wait_for_load_state("networkidle")
-    assert page.get_by_text("mallory", exact=False).count() or page.locator(".nbgrader_cell").count()
+    assert (
+        page.get_by_text("mallory", exact=False).count() or page.locator(".nbgrader_cell").count()
+    )
     links = page.locator("#notebook-container a[href]")
     hrefs = page.evaluate(
         """() => [...document.querySelectorAll('#notebook-container a[href]')].map(a => a.href)""",

@@ -114,7 +114,9 @@ def test_every_notebook_shows_our_verdicts_and_no_script_runs(page, server):
     assert means["no-tanh"] in shown["ben"]
     assert FOLLOW_THROUGH_MESSAGE.partition("{")[0] in shown["ben"]
     assert NOT_WRITTEN_MESSAGE in shown["dan"]
-    assert "It is slower." in shown["ben"] and "javascript:" not in shown["ben"]  # what acts is taken out
+    assert (
+        "It is slower." in shown["ben"] and "javascript:" not in shown["ben"]
+    )  # what acts is taken out
     for student in ("cyd", "eve"):  # in code and in what was printed it stands as text
         assert MISCHIEF in shown[student]
 
@@ -161,7 +163,9 @@ def test_a_mark_given_by_hand_reaches_export_and_feedback(page, server, course):
     )
     assert feedback_process.returncode == 0, feedback_process.stderr
     pages = {path: read(page, path) for path in sorted(classroom.glob("*/**/*.html"))}
-    own = {student: pages[classroom / "feedback" / student / LAB / f"{LAB}.html"] for student in rows}
+    own = {
+        student: pages[classroom / "feedback" / student / LAB / f"{LAB}.html"] for student in rows
+    }
     assert not [student for student, text in own.items() if SCHEME in text]
     assert "9.5 of 10 points" in own["ada"]
     assert "Nearly: what does softmax do with it?" in own["ada"]

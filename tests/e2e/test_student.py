@@ -147,7 +147,9 @@ def test_a_day_in_the_lab(lab, page, server, work, env):
     assert misconception.means.replace("`", "") in text
     assert re.search(rf"{name}: \d+ of \d+ cases are right\.$", text.rstrip())
     if isinstance(answer_key.load_exercise_key(name).test_cases[0].expected, np.ndarray):
-        tables = notebook.cell(notebook.index(f"test-{make_grade_id(name)}")).locator("table caption")
+        tables = notebook.cell(notebook.index(f"test-{make_grade_id(name)}")).locator(
+            "table caption"
+        )
         assert tables.all_inner_texts() == ["yours", "expected", "difference"]
 
     if lab == "additive-attention":

@@ -85,7 +85,9 @@ class TermFacts:
 # Times
 
 
-def find_wall_time(year: int, month: int, day: int, hour: int, minute: int, zone: ZoneInfo) -> datetime:
+def find_wall_time(
+    year: int, month: int, day: int, hour: int, minute: int, zone: ZoneInfo
+) -> datetime:
     """Return the first moment at which clocks show this time, found by looking at every offset.
 
     If the clocks skip the time, it is as many minutes after the change as they would have shown.
@@ -152,7 +154,9 @@ def find_deadline(facts: TermFacts, student: str, lab: str) -> datetime | None:
     return due + facts.gradebook_extensions.get((student, lab), timedelta())
 
 
-def find_submission_time(facts: TermFacts, student: str, lab: str, attempt: Attempt) -> datetime | None:
+def find_submission_time(
+    facts: TermFacts, student: str, lab: str, attempt: Attempt
+) -> datetime | None:
     """Return when an attempt was submitted."""
     if (student, lab) in facts.stated_times:
         return read_moment(facts.stated_times[student, lab], facts.zone)
@@ -263,7 +267,9 @@ def compute_marks(facts: TermFacts) -> dict[tuple[str, str], ModelMark]:
             penalty = raw * find_penalty_share(facts, days - used)
             late = seconds if days else 0.0
             possible = sum(points.values(), Fraction(0))
-            marks[student, lab] = ModelMark(raw, penalty, raw - penalty, possible, is_complete, late, used)
+            marks[student, lab] = ModelMark(
+                raw, penalty, raw - penalty, possible, is_complete, late, used
+            )
     return marks
 
 
@@ -302,7 +308,8 @@ def compute_result(facts: TermFacts, student: str, marks: dict) -> tuple[str, st
         return "", "", zeros, awaits
     count = min(facts.term.get("best", len(LABS)), len(shares))
     best = max(
-        sum((weights[lab] * shares[lab] for lab in chosen), Fraction(0)) / sum(weights[lab] for lab in chosen)
+        sum((weights[lab] * shares[lab] for lab in chosen), Fraction(0))
+        / sum(weights[lab] for lab in chosen)
         for chosen in combinations(shares, count)
     )
     result = round_half_up(100 * best, facts.term.get("decimals", 1))
@@ -321,7 +328,10 @@ def find_change_of_clocks(zone: ZoneInfo, chance: Random) -> datetime:
     days = [datetime(2026, 1, 1, 12, tzinfo=UTC) + timedelta(days=n) for n in range(364)]
     changes = []
     for day in days:
-        if day.astimezone(zone).utcoffset() != (day + timedelta(days=1)).astimezone(zone).utcoffset():
+        if (
+            day.astimezone(zone).utcoffset()
+            != (day + timedelta(days=1)).astimezone(zone).utcoffset()
+        ):
             changes.append(day)
     return chance.choice(changes or days)
 
@@ -344,7 +354,11 @@ def random_term(seed: int) -> TermFacts:
     if chance.random() < 0.5:
         policy["attempts"] = "best"
     facts = TermFacts(
-        now=centre + timedelta(days=chance.uniform(-3, 12)), policy=policy, labs={}, points={}, term={}
+        now=centre + timedelta(days=chance.uniform(-3, 12)),
+        policy=policy,
+        labs={},
+        points={},
+        term={},
     )
     for lab in LABS:
         _draw_lab(facts, lab, centre, chance)
@@ -360,7 +374,9 @@ def _draw_lab(facts: TermFacts, lab: str, centre: datetime, chance: Random) -> N
         facts.points[lab][name] = chance.choice([1, 2, 3, 0.5, 1 / 3, 0.25, 7])
     table = facts.labs[lab] = {}
     wall = (centre + timedelta(hours=chance.uniform(-60, 60))).astimezone(facts.zone)
-    wall = wall.replace(second=0, microsecond=0, minute=chance.choice([0, 15, 30, 59]), tzinfo=None, fold=0)
+    wall = wall.replace(
+        second=0, microsecond=0, minute=chance.choice([0, 15, 30, 59]), tzinfo=None, fold=0
+    )
     kind = chance.random()
     if kind < 0.5:
         table["due"] = wall
@@ -437,7 +453,9 @@ def _draw_submission(facts: TermFacts, student: str, lab: str, chance: Random) -
     moment = attempts[0].submitted_at
     if moment and chance.random() < 0.15:
         wall = moment.astimezone(facts.zone)
-        facts.stated_times[student, lab] = wall.strftime(chance.choice(["%Y-%m-%d %H:%M", "%Y-%m-%d"]))
+        facts.stated_times[student, lab] = wall.strftime(
+            chance.choice(["%Y-%m-%d %H:%M", "%Y-%m-%d"])
+        )
     for name in (*EXERCISES, QUESTION):
         if chance.random() < (0.8 if name == QUESTION else 0.1):
             worth = float(find_points(facts, lab)[name])

@@ -54,7 +54,9 @@ def course_copy(tmp_path_factory):
 
 
 def compute_fingerprints(root, labs=SAMPLE_LABS):
-    return {name: fingerprint.compute_fingerprint(read_lab(read_course(root), name)) for name in labs}
+    return {
+        name: fingerprint.compute_fingerprint(read_lab(read_course(root), name)) for name in labs
+    }
 
 
 @cache
@@ -165,7 +167,13 @@ OF_COURSE = {
     # learning-to-align.
     "data/embeddings_en.npz": ["qkv-attention", "learning-to-align", "keras-translator"],
     "data/sentence_pairs.txt": ["learning-to-align", "keras-translator"],
-    "data/tiny_model.npz": ["long-contexts", "tiny-transformer", "looking-inside", "training", "gpt-2"],
+    "data/tiny_model.npz": [
+        "long-contexts",
+        "tiny-transformer",
+        "looking-inside",
+        "training",
+        "gpt-2",
+    ],
     "data/stories.npz": ["tiny-transformer", "training", "gpt-2"],
     # No mark depends on the model: the cells that load it only show something.
     "data/stand_in_model.safetensors": [],
@@ -263,9 +271,9 @@ def test_limits_and_where_a_lab_reads_its_settings(course_copy, monkeypatch):
     with file_with_addition(path, b"\n[limits]\ncall_seconds = 5\n"):
         new_fingerprints = compute_fingerprints(course_copy)
     read_lab.__globals__["_read_cached_lab"].cache_clear()
-    assert {n for n, new in new_fingerprints.items() if new != compute_fingerprints(course_copy)[n]} == {
-        "positions"
-    }
+    assert {
+        n for n, new in new_fingerprints.items() if new != compute_fingerprints(course_copy)[n]
+    } == {"positions"}
 
 
 def test_a_new_version_of_what_a_lab_imports(course_copy, monkeypatch):
@@ -284,7 +292,9 @@ def test_a_new_version_of_what_a_lab_imports(course_copy, monkeypatch):
             "version",
             lambda name, p=package: "99" if name == p else real(name),
         )
-        assert {n for n, new in compute_fingerprints(course_copy).items() if new != original[n]} == labs
+        assert {
+            n for n, new in compute_fingerprints(course_copy).items() if new != original[n]
+        } == labs
 
 
 @pytest.mark.parametrize(

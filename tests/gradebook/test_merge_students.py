@@ -10,7 +10,10 @@ from our_course import COURSE, lab
 
 from autograder.core.files import write_file
 from autograder.gradebook.classroom import Classroom
-from autograder.gradebook.gradebook_records import ReplacedAnswerMark, read_manual_marks_of_earlier_answers
+from autograder.gradebook.gradebook_records import (
+    ReplacedAnswerMark,
+    read_manual_marks_of_earlier_answers,
+)
 from autograder.gradebook.gradebook_writer import refresh_gradebook
 from autograder.gradebook.merge_students import find_split_students, merge_split_students
 from autograder.reports.marks import read_marks
@@ -47,7 +50,11 @@ def marks_of(classroom):
 
 
 def files_of(classroom):
-    return {str(path.relative_to(classroom.root)) for path in classroom.root.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(classroom.root))
+        for path in classroom.root.rglob("*")
+        if path.is_file()
+    }
 
 
 def test_a_folder_of_another_lab_is_merged_with_its_mark(split):
@@ -58,7 +65,10 @@ def test_a_folder_of_another_lab_is_merged_with_its_mark(split):
     (sentence,) = merge_split_students(split)
     assert sentence == "'Ada Lovelace' and 'ada' are one student's: all is in 'ada' now."
     assert sorted(path.name for path in split.submitted.iterdir()) == ["ada", "bo"]
-    assert sorted(path.name for path in (split.submitted / "ada").iterdir()) == ["attention-masks", LAB]
+    assert sorted(path.name for path in (split.submitted / "ada").iterdir()) == [
+        "attention-masks",
+        LAB,
+    ]
     marks = marks_of(split)
     assert set(marks) == {("ada", LAB), ("bo", LAB)}
     after = marks["ada", LAB]
@@ -86,9 +96,9 @@ def test_of_two_submissions_the_newer_counts_and_no_manual_mark_is_lost(split, n
         assert (mark.scores[question], mark.comments[question]) == (2.5, "Well said.")
     else:
         assert mark.scores[question] is None
-        assert read_manual_marks_of_earlier_answers(split, "ada", LAB)[question] == ReplacedAnswerMark(
-            2.5, "Well said."
-        )
+        assert read_manual_marks_of_earlier_answers(split, "ada", LAB)[
+            question
+        ] == ReplacedAnswerMark(2.5, "Well said.")
     assert mark.scores["softmax"] == (2 if newer == "ada" else 0)
 
 

@@ -9,7 +9,9 @@ from nbgrader.coursedir import CourseDirectory
 from autograder.gradebook import nbgrader_exchange
 
 
-@pytest.mark.skipif(os.name != "posix", reason="nbgrader's exchange is for one machine of several accounts")
+@pytest.mark.skipif(
+    os.name != "posix", reason="nbgrader's exchange is for one machine of several accounts"
+)
 @pytest.mark.parametrize(
     ("account", "student", "is_collected"),
     [
@@ -24,7 +26,9 @@ from autograder.gradebook import nbgrader_exchange
 def test_a_folder_belongs_to_the_account_before_the_last_three_parts(
     tmp_path, monkeypatch, account, student, is_collected
 ):
-    monkeypatch.setattr(nbgrader_exchange.pwd, "getpwuid", lambda _: SimpleNamespace(pw_name=account))
+    monkeypatch.setattr(
+        nbgrader_exchange.pwd, "getpwuid", lambda _: SimpleNamespace(pw_name=account)
+    )
     collect = nbgrader_exchange.Collect(coursedir=CourseDirectory(), check_owner=True)
     folder = tmp_path / f"{student}+qkv-attention+2026-11-20 10:00:00 UTC+x"
     folder.mkdir()

@@ -126,8 +126,12 @@ def test_a_new_due_date_across_a_change_of_clocks(classroom, prepared, due, new,
     assert f"it was due on {format_time(datetime.fromisoformat(new).replace(tzinfo=PARIS))}" in page
     marks = read_marks(classroom, policy_of(classroom.course))
     rules = read_term_rules(replace(classroom.course, term={"weights": {LAB: 1}}))
-    (part,) = [part for part in compute_terms(rules, marks).by_student["ada"].labs if part.lab == LAB]
-    assert format_time(part.due_date) == format_time(datetime.fromisoformat(new).replace(tzinfo=PARIS))
+    (part,) = [
+        part for part in compute_terms(rules, marks).by_student["ada"].labs if part.lab == LAB
+    ]
+    assert format_time(part.due_date) == format_time(
+        datetime.fromisoformat(new).replace(tzinfo=PARIS)
+    )
 
 
 @pytest.mark.parametrize("day", ["2026-11-25", "20261125", "2026-W48-3", "2026W483"])
@@ -195,7 +199,11 @@ def test_penalty_and_extension_count_at_once_and_go_again(classroom, prepared):
     with_policy(classroom, TENTH, due=DUE)
     marks = read_marks_again(classroom)
     # 10 points without the question by hand; 25 hours late are two days begun: 2 × 10 % of 10.
-    assert (marks["ada", LAB].raw_score, marks["ada", LAB].penalty, marks["ada", LAB].score) == (10, 2, 8)
+    assert (marks["ada", LAB].raw_score, marks["ada", LAB].penalty, marks["ada", LAB].score) == (
+        10,
+        2,
+        8,
+    )
     enrol(classroom, "Login,Extension\nada,25h\nbo,\n")
     marks = read_marks_again(classroom)
     assert (
@@ -344,7 +352,9 @@ def test_nbgraders_own_extension_counts_where_the_roster_says_nothing(classroom,
 def test_a_new_due_date_in_the_roster_extends_the_due_date_of_the_formgrader(classroom, prepared):
     from nbgrader.api import Gradebook
 
-    fill(classroom, {"ada": results("ada"), "bo": results("bo")}, gradebook=prepared, timestamp=LATE)
+    fill(
+        classroom, {"ada": results("ada"), "bo": results("bo")}, gradebook=prepared, timestamp=LATE
+    )
     with_policy(classroom, TENTH)
     with Gradebook(classroom.db, COURSE.id) as gradebook:
         gradebook.update_or_create_assignment(LAB, duedate=datetime(2026, 1, 2, 12))
@@ -357,7 +367,11 @@ def test_a_new_due_date_in_the_roster_extends_the_due_date_of_the_formgrader(cla
 def test_what_was_dropped_may_count_again(classroom, prepared):
     fill(classroom, {"ada": results("ada", ["stable_softmax"])}, gradebook=prepared)
     full_marks = read_marks_again(classroom)["ada", LAB]
-    assert (full_marks.raw_score, full_marks.scores["softmax"], full_marks.scores["stable_softmax"]) == (
+    assert (
+        full_marks.raw_score,
+        full_marks.scores["softmax"],
+        full_marks.scores["stable_softmax"],
+    ) == (
         8,
         2,
         0,
@@ -420,7 +434,11 @@ def test_a_manual_mark_holds_for_the_whole_group(classroom, prepared):
 
 
 def test_a_shared_mark_of_an_exercise_goes_when_its_answer_is_replaced(classroom, prepared):
-    fill(classroom, {name: results(name, wrong=["softmax"]) for name in ("ada", "bo")}, gradebook=prepared)
+    fill(
+        classroom,
+        {name: results(name, wrong=["softmax"]) for name in ("ada", "bo")},
+        gradebook=prepared,
+    )
     make_group(classroom, "ada", "bo")
     with GradebookWriter(classroom) as writer:
         writer.record_marks_of_question(lab(LAB), "softmax", {"ada": ("1.5", "Nearly.")})

@@ -13,7 +13,10 @@ from autograder.gradebook.regrade_requests import RegradeRequestError
 from autograder.reports.class_page import write_report
 from autograder.reports.feedback_pages import write_feedback_pages
 from autograder.reports.feedback_zips import make_canvas_feedback_notebook
-from autograder.reports.manual_marks import read_question_marks, write_answers_page_and_marking_sheet
+from autograder.reports.manual_marks import (
+    read_question_marks,
+    write_answers_page_and_marking_sheet,
+)
 from autograder.reports.terminal import describe_student
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -61,7 +64,10 @@ def test_asked_and_answered(classroom):
     assert "0 of 2</span>" in open_page and "You asked" not in softmax_row(classroom, "bo")
     report = reported(classroom)
     row = report[report.index('id="asked"') :].split("</table>")[0]
-    assert "Ada Lovelace (ada)</th><td>qkv-attention</td><td><code>softmax</code>" in row and EVIL not in row
+    assert (
+        "Ada Lovelace (ada)</th><td>qkv-attention</td><td><code>softmax</code>" in row
+        and EVIL not in row
+    )
     assert "Asked: It is right for" in describe_student(classroom, "ada", [lab(LAB)])
 
     give_mark(classroom, "softmax", 1.5, "For the formula.")
@@ -71,7 +77,8 @@ def test_asked_and_answered(classroom):
     )
     answered_page = softmax_row(classroom)
     assert (
-        "You asked:</span> Is it right?" in answered_page and "Answer:</span> Half of it is." in answered_page
+        "You asked:</span> Is it right?" in answered_page
+        and "Answer:</span> Half of it is." in answered_page
     )
     assert "points given by a person" in answered_page and "1.5 of 2</span>" in answered_page
     assert "For the formula.</blockquote>" in answered_page

@@ -97,7 +97,9 @@ def course(tmp_path_factory):
     for arguments in (["new", "course", folder], ["new", "lab", OTHER_LAB], ["build"]):
         if arguments == ["build"]:
             path = folder / "solutions" / LAB / f"{LAB}.ipynb"
-            path.write_text(path.read_text().replace('"explain-mean-of-first-steps"', f'"{EXPLAIN}"'))
+            path.write_text(
+                path.read_text().replace('"explain-mean-of-first-steps"', f'"{EXPLAIN}"')
+            )
         ran = autograder(
             folder if arguments[0] != "new" or arguments[1] == "lab" else folder.parent, *arguments
         )
@@ -225,9 +227,13 @@ def test_a_manual_mark_belongs_to_the_words_of_an_answer(copy):
     with Gradebook(f"sqlite:///{copy}/classroom/gradebook.db", copy.name) as book:
         notebook = book.find_submission_notebook(LAB, LAB, "bob")
         message = next(c for c in notebook.comments if c.name == EXPLAIN)
-        assert "For another answer a person gave 1.5 of 2 points: “Well put.”" in message.auto_comment
+        assert (
+            "For another answer a person gave 1.5 of 2 points: “Well put.”" in message.auto_comment
+        )
         assert message.manual_comment is None
-    assert [read_gradebook(copy, student).manual_score for student in ("ada", "cleo", "dan")] == [1.5] * 3
+    assert [read_gradebook(copy, student).manual_score for student in ("ada", "cleo", "dan")] == [
+        1.5
+    ] * 3
 
     # Replaced once more, in its code only: the new mark belongs to the words, which stay.
     give_manual_mark(copy, "bob", 2)
@@ -301,7 +307,9 @@ def test_how_it_was_run_matters_where_it_can(tmp_path, verdict, options, is_reus
             *graded_submission.results[1:],
         ),
     )
-    fingerprint = result_store.fingerprint_submission(submission, our_lab("qkv-attention"), GradingOptions())
+    fingerprint = result_store.fingerprint_submission(
+        submission, our_lab("qkv-attention"), GradingOptions()
+    )
     result_store.store_result(place, submission, graded_submission, fingerprint)
     assert (
         result_store.load_result(place, submission, our_lab("qkv-attention"), options) is not None

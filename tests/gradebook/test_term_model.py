@@ -58,18 +58,24 @@ def make_marks(facts) -> ClassMarks:
     policy = read_policy(course, labs)
     people = {}
     for student in model.STUDENTS:
-        extensions = {lab: text for (name, lab), text in facts.extensions.items() if name == student}
+        extensions = {
+            lab: text for (name, lab), text in facts.extensions.items() if name == student
+        }
         times = {lab: text for (name, lab), text in facts.stated_times.items() if name == student}
         people[student] = Person(student=student, extension=extensions, submission_times=times)
     class_list = ClassList(people=people)
     gradebook_due = {lab: to_naive(due) for lab, due in facts.gradebook_due.items()}
     deadlines = merge_deadlines(policy, class_list, gradebook_due, facts.gradebook_extensions)
-    chosen = {key: choose_attempt(facts, key, policy, class_list, deadlines) for key in facts.attempts}
+    chosen = {
+        key: choose_attempt(facts, key, policy, class_list, deadlines) for key in facts.attempts
+    }
     times = {key: to_naive(attempt.submitted_at) for key, attempt in chosen.items()}
     timings = compute_timings(policy, class_list, deadlines, times)
     marks = ClassMarks(
         students=people,
-        labs={name: Assignment(name, None, sum(policy.points[name].values())) for name in model.LABS},
+        labs={
+            name: Assignment(name, None, sum(policy.points[name].values())) for name in model.LABS
+        },
         submissions=frozenset(facts.attempts),
         policy=policy,
         class_list=class_list,
@@ -147,7 +153,9 @@ def compare_row(row, mark) -> None:
     place = (row["student_id"], row["assignment"])
     raw, score = model.round_half_up(mark.raw), model.round_half_up(mark.score)
     expected = (float(raw), float(raw - score), float(mark.possible))
-    found = tuple(float(row[name]) for name in ("raw_score", "late_submission_penalty", "max_score"))
+    found = tuple(
+        float(row[name]) for name in ("raw_score", "late_submission_penalty", "max_score")
+    )
     assert found == pytest.approx(expected, abs=1e-9), place
     assert row["score"] == (str(float(score)) if mark.is_complete else ""), place
     late = f"{mark.seconds_late / 3600:.1f}" if mark.seconds_late else ""
@@ -187,7 +195,9 @@ class WrittenLab:
         self.name, self._points = name, points
         self.exercises = {}
         for exercise in model.EXERCISES:
-            self.exercises[exercise] = SimpleNamespace(name=exercise, points=points[exercise], parts={})
+            self.exercises[exercise] = SimpleNamespace(
+                name=exercise, points=points[exercise], parts={}
+            )
         self.manual_questions = {model.QUESTION: points[model.QUESTION]}
         self.solution_path = SimpleNamespace(read_bytes=lambda: b"")
 
@@ -206,9 +216,18 @@ class WrittenLab:
             cell.metadata["nbgrader"] = answer | {"schema_version": 3, "task": False}
             notebook.cells.append(cell)
             if not is_test_call:
-                test = {"grade_id": f"test-{name}", "grade": True, "solution": False, "locked": True}
+                test = {
+                    "grade_id": f"test-{name}",
+                    "grade": True,
+                    "solution": False,
+                    "locked": True,
+                }
                 cell = nbformat.v4.new_code_cell("assert answer")
-                cell.metadata["nbgrader"] = test | {"points": points, "schema_version": 3, "task": False}
+                cell.metadata["nbgrader"] = test | {
+                    "points": points,
+                    "schema_version": 3,
+                    "task": False,
+                }
                 notebook.cells.append(cell)
         return notebook
 
@@ -249,7 +268,9 @@ def write_term(room, facts, labs, attempts) -> None:
             write_file(room.submitted / student / lab / f"{lab}.ipynb", "{}")
             graded = make_graded_submission(facts, lab, attempt)
             write_file(room.result_path(student, lab), json.dumps(graded.to_fields()))
-            writer.record_submission(Submission(student, lab, b"", "", time), graded.with_student(student))
+            writer.record_submission(
+                Submission(student, lab, b"", "", time), graded.with_student(student)
+            )
         for (student, lab, name), points in facts.manual.items():
             writer.record_marks_of_question(labs[lab], name, {student: (repr(points), "")})
     with Gradebook(room.db, room.course.id) as gradebook:

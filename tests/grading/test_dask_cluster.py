@@ -164,7 +164,9 @@ def no_sandbox(tmp_path):
     """Environment variables with which bubblewrap fails."""
     shim = tmp_path / "bin" / "bwrap"
     shim.parent.mkdir()
-    shim.write_text("#!/bin/sh\necho 'bwrap: No permissions to create a new namespace' >&2\nexit 1\n")
+    shim.write_text(
+        "#!/bin/sh\necho 'bwrap: No permissions to create a new namespace' >&2\nexit 1\n"
+    )
     shim.chmod(0o755)
     return {"PATH": f"{shim.parent}{os.pathsep}{os.environ['PATH']}"}
 
@@ -549,7 +551,9 @@ def test_a_hostile_class_is_the_same_in_postgresql(server, tmp_path):
         path = room / "submitted" / name / LAB / f"{LAB}.ipynb"
         path.parent.mkdir(parents=True)
         path.write_bytes(json.dumps(notebook).encode())
-        (path.parent / "timestamp.txt").write_text("2026-01-01 00:00:00 UTC'; DROP TABLE student; --\0")
+        (path.parent / "timestamp.txt").write_text(
+            "2026-01-01 00:00:00 UTC'; DROP TABLE student; --\0"
+        )
     shutil.copytree(room, tmp_path / "other")
     long = "Name,Login,Email\n" + "".join(
         f"{'N' * 300}\0' {i},s{i},{'e' * 300}{i}@x\n" for i in range(len(HOSTILE_CODE))

@@ -36,7 +36,9 @@ def grading_of_ada(tmp_path, monkeypatch):
 
     monkeypatch.setattr(nbgrader_autograde, "grade_in_worker", grade)
     monkeypatch.setattr(nbgrader_autograde, "find_sandbox", lambda name: WebAssembly)
-    monkeypatch.setattr(nbgrader_autograde, "explain_fallback", lambda sandbox: "It does not start here.")
+    monkeypatch.setattr(
+        nbgrader_autograde, "explain_fallback", lambda sandbox: "It does not start here."
+    )
     return autograde
 
 
@@ -54,6 +56,8 @@ def test_nbgrader_grades_with_the_hidden_cases_of_the_class(grading_of_ada, tmp_
 
 @pytest.mark.parametrize(("score", "points"), [(0.0, 0.0), (2.5, 2.5)])
 def test_nbgrader_gives_a_failed_test_cell_the_points_of_its_right_parts(score, points):
-    cell = new_code_cell("", outputs=_make_failed_test_outputs("softmax", "Not right.", score=score))
+    cell = new_code_cell(
+        "", outputs=_make_failed_test_outputs("softmax", "Not right.", score=score)
+    )
     cell.metadata["nbgrader"] = make_nbgrader_metadata("test-softmax", 5, grade=True, locked=True)
     assert determine_grade(cell) == (points, 5)

@@ -306,7 +306,9 @@ def test_a_flag_that_a_student_changed_is_noted_and_does_not_hold(release, submi
     settings = submission.cells[3].metadata["nbgrader"]
     settings[flag] = not settings[flag]
     rebuilt = rebuild_notebook(data(submission), release)
-    assert rebuilt.notes == ("The settings of the cell 'test-softmax' were changed; the release's hold.",)
+    assert rebuilt.notes == (
+        "The settings of the cell 'test-softmax' were changed; the release's hold.",
+    )
     assert rebuilt.notebook.cells[3].metadata["nbgrader"] == release.cells[3].metadata["nbgrader"]
 
 
@@ -323,6 +325,8 @@ class TimedSandbox(RecordingSandbox):
 
 def test_the_seconds_of_an_exercise_are_those_of_its_answer_and_its_calls():
     submission = nbformat.writes(perfect(lab("qkv-attention"))).encode()
-    graded = grade_submission(submission, lab("qkv-attention"), TimedSandbox(), salt="", follow_through=False)
+    graded = grade_submission(
+        submission, lab("qkv-attention"), TimedSandbox(), salt="", follow_through=False
+    )
     by_exercise = {result.exercise: result.seconds for result in graded.results}
     assert by_exercise["softmax"] == 2.25

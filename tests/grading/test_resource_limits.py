@@ -59,7 +59,13 @@ from autograder.grading.rebuild_notebook import (
     read_cells,
     rebuild_notebook,
 )
-from autograder.grading.worker import CallFailed, LimitExceeded, Worker, WorkerDied, run_calls_in_workers
+from autograder.grading.worker import (
+    CallFailed,
+    LimitExceeded,
+    Worker,
+    WorkerDied,
+    run_calls_in_workers,
+)
 from autograder.judging.judge import judge
 from autograder.reports import safe_formgrader
 from autograder.reports.platform_csv import escape_formula
@@ -129,7 +135,9 @@ def test_a_process_that_died_by_chance_is_tried_again_and_the_others_go_on(tmp_p
     calls = [("sleep", 0)] * 3
     results = dict(run_calls_in_workers(sleep_with_a_stage, calls, workers=2))
     assert list(results.values()) == ["sleep"] * 3
-    assert dict(run_calls_in_workers(die_once, [(str(tmp_path / "once"),)], workers=2)) == {0: "alive"}
+    assert dict(run_calls_in_workers(die_once, [(str(tmp_path / "once"),)], workers=2)) == {
+        0: "alive"
+    }
     mixed_results = dict(run_calls_in_workers(die_or_not, [(n,) for n in range(6)], workers=2))
     assert [
         isinstance(
@@ -249,7 +257,9 @@ def rendered_by_nbconvert(text, attachments=None):
 def test_there_are_thirty_spellings_and_the_test_sees_what_acts():
     assert len(LINKS) >= 30
     acting = [
-        link for link in LINKS if "attachment:" not in link and RenderedPage(rendered_by_nbconvert(link)).acts
+        link
+        for link in LINKS
+        if "attachment:" not in link and RenderedPage(rendered_by_nbconvert(link)).acts
     ]
     assert len(acting) >= 25, "the tests would see nothing"
 
@@ -294,7 +304,9 @@ def test_honest_links_formulas_and_words_stay():
 
 
 def test_a_picture_from_elsewhere_is_not_fetched():
-    assert "(a picture that is not here: x)" in sanitise.render_markdown("![x](https://a.org/b.png)")
+    assert "(a picture that is not here: x)" in sanitise.render_markdown(
+        "![x](https://a.org/b.png)"
+    )
 
 
 def test_an_honest_pasted_picture_is_kept_and_shown():
@@ -431,7 +443,9 @@ def test_errors_are_limited_in_sum():
         outputs = CellOutputs(budget)
         for _ in range(3):
             error = {"output_type": "error", "ename": "E", "evalue": "x" * 49_000, "traceback": []}
-            outputs.handle_message({"op": "output", "output": error, "id": None, "update": False}, None)
+            outputs.handle_message(
+                {"op": "output", "output": error, "id": None, "update": False}, None
+            )
         record += sum(len(o.get("evalue", "")) for o in outputs.to_list())
     assert 0 < record < 1_000_000
 
@@ -537,7 +551,9 @@ def test_a_spreadsheet_shows_text_and_works_nothing_out(text):
     csv.writer(table).writerow([escape_formula(text)])
     for delimiter in ",;\t|":
         for cell in next(csv.reader(io.StringIO(table.getvalue()), delimiter=delimiter)):
-            assert cell.lstrip(" \u200b\u200f\u00a0")[:1] not in set("=+-@|%\uff1d\uff20\u2212\t\r\n"), (
+            assert cell.lstrip(" \u200b\u200f\u00a0")[:1] not in set(
+                "=+-@|%\uff1d\uff20\u2212\t\r\n"
+            ), (
                 delimiter,
                 cell,
             )
@@ -660,7 +676,9 @@ def test_any_bytes_are_a_frame_or_none(data):
 )
 @example({"output_type": "display_data", "data": {"text/latex": "\ud800"}})
 def test_any_output_is_cleaned(output):
-    clean_data = sanitise.OutputCleaner().clean_within_limits(output if isinstance(output, dict) else {})
+    clean_data = sanitise.OutputCleaner().clean_within_limits(
+        output if isinstance(output, dict) else {}
+    )
     json.dumps(clean_data, ensure_ascii=False).encode()
 
 
@@ -712,7 +730,9 @@ def test_every_name_gets_its_rows_and_nobody_stops_the_run(graded_class):
     ran, rows = graded_class
     assert "Traceback" not in ran.stderr
     assert {row["student"] for row in rows} == set(USABLE_NAMES)
-    verdicts = {name: {row["verdict"] for row in rows if row["student"] == name} for name in USABLE_NAMES}
+    verdicts = {
+        name: {row["verdict"] for row in rows if row["student"] == name} for name in USABLE_NAMES
+    }
     assert verdicts.pop("é") == {"fault"}
     assert set(map(frozenset, verdicts.values())) == {frozenset({"missing"})}
     assert ran.returncode == 1  # the refused names, and é, are faults
@@ -771,7 +791,9 @@ def {later}(*a, **k):
         json.dumps(notebook).encode(), course_lab, get_sandbox(course_lab, "none"), salt="x"
     )
     row = next(row for row in graded_submission.results if row.exercise == later)
-    assert row.message.endswith(f" With the right `{earlier}` in place, `{later}` does not pass either.")
+    assert row.message.endswith(
+        f" With the right `{earlier}` in place, `{later}` does not pass either."
+    )
     assert row.misconception != "name-not-defined"
     assert right.split("\n")[-1].strip() not in json.dumps(
         graded_submission.to_fields(),
@@ -805,9 +827,9 @@ def test_names_are_text_in_the_formgrader():
         "first_name": "<img src=x onerror=window.mischief=1>",
         "last_name": '"><svg>',
     }
-    page = safe_formgrader.SafePages().preprocess(nbformat.v4.new_notebook(), {**hostile_names, "index": 1})[
-        1
-    ]
+    page = safe_formgrader.SafePages().preprocess(
+        nbformat.v4.new_notebook(), {**hostile_names, "index": 1}
+    )[1]
     assert page["index"] == 1
     assert not any("<" in page[name] or '"' in page[name] for name in hostile_names)
     handlers = pytest.importorskip("nbgrader.server_extensions.formgrader.handlers")
@@ -956,7 +978,10 @@ def test_a_link_in_place_of_a_folder_of_ours_leads_nowhere(tmp_path, top, deep):
     write_file(paths[top]("mallory", LAB), "mallory's")
     assert paths[top]("ada", LAB).read_text() == "ada's" and not link.is_symlink()
     assert (
-        (link.with_name(f"{link.name}.was-a-link")).read_text().strip().endswith("ada" if deep == 1 else LAB)
+        (link.with_name(f"{link.name}.was-a-link"))
+        .read_text()
+        .strip()
+        .endswith("ada" if deep == 1 else LAB)
     )
 
 
@@ -987,7 +1012,8 @@ def test_a_folder_of_results_on_another_disk_is_the_instructors(tmp_path):
     classroom = Classroom(tmp_path, COURSE)
     write_file(classroom.result_path("ada", LAB), "ada's")
     assert (
-        len(classroom.list_files(classroom.results, "*/*.json")) == 1 and (tmp_path / "disk" / "ada").is_dir()
+        len(classroom.list_files(classroom.results, "*/*.json")) == 1
+        and (tmp_path / "disk" / "ada").is_dir()
     )
 
 

@@ -176,9 +176,7 @@ def test_a_helper_in_another_cell_is_followed_through_too():
     softmax = next(cell.source for cell in notebook.cells if get_grade_id(cell) == "softmax")
     helper = "def in_rows(scores):\n    return stable_softmax(scores, axis=-1)"
     notebook = with_answer(notebook, "softmax", f"{softmax}\n\n{helper}")
-    weights = (
-        "def calculate_weights(queries, keys):\n    return in_rows(queries @ keys.T / keys.shape[-1] ** 0.5)"
-    )
+    weights = "def calculate_weights(queries, keys):\n    return in_rows(queries @ keys.T / keys.shape[-1] ** 0.5)"
     notebook = with_answer(notebook, "calculate_weights", weights)
     with Bubblewrap(preload=PRELOAD, library=LIBRARY, course=ROOT) as sandbox:
         rows = grade_submission(
@@ -215,7 +213,9 @@ def test_no_time_of_the_run_that_sees_the_reference_is_told():
             sandbox,
             salt="",
         )
-    (row,) = [row for row in graded_submission.results if row.exercise == "dot_product_self_attention"]
+    (row,) = [
+        row for row in graded_submission.results if row.exercise == "dot_product_self_attention"
+    ]
     assert (row.verdict, row.kind) == ("pass", ResultReason.FOLLOWED)
     # The second run takes five seconds and more: it calls the function some fifty times.
     platform_result = make_platform_result(lab(name), graded_submission)
@@ -412,7 +412,8 @@ def test_again_nothing_is_marked_and_with_force_everything(graded_class):
 
     def marks(results):
         return sorted(
-            (r["student"], r["exercise"], r["score"], r["verdict"], r["misconception"]) for r in results
+            (r["student"], r["exercise"], r["score"], r["verdict"], r["misconception"])
+            for r in results
         )
 
     assert marks(rows_of(forced_run.stdout)) == [tuple(m) for m in marks(rows)]
@@ -605,7 +606,9 @@ def test_a_cause_is_traced_only_to_what_an_answer_calls(tmp_path):
         submit(tmp_path, student, notebook, lab=other_lab)
     ran = autograder("grade", other_lab, "--classroom", tmp_path, "--json", "-", here=True)
     results = {
-        row["student"]: row["message"] for row in rows_of(ran.stdout) if row["exercise"] == "stable_softmax"
+        row["student"]: row["message"]
+        for row in rows_of(ran.stdout)
+        if row["exercise"] == "stable_softmax"
     }
     cause = describe_broken_dependency("softmax")
     assert cause in results["bob"] and cause not in results["ada"]
@@ -627,7 +630,9 @@ def test_what_the_sandbox_has_noticed_is_among_the_notes_of_a_run():
     grader = object.__new__(_ClassGrader)
     grader.summary, grader.labs = GradingSummary(), {}
     grader._save_and_report = lambda *arguments, **options: None
-    graded = GradedSubmission((), new_notebook(), notes=("A note.",), log=("Forged messages came.",))
+    graded = GradedSubmission(
+        (), new_notebook(), notes=("A note.",), log=("Forged messages came.",)
+    )
     submission = SimpleNamespace(student="ada", lab="one")
     grader.record_new_results(iter([(submission, graded)]), None, None)
     assert grader.summary.notes == ["ada, one: A note.", "ada, one: Forged messages came."]

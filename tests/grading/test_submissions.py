@@ -53,11 +53,16 @@ SHORT = [
     if a.lab == LAB and a.copies == 1 and not a.stalls and not re.search("flood|bomb|repr", a.name)
 ]
 # For `make test`: a twelfth of those that neither wait for limits nor are many.
-QUICK = [attack for number, attack in enumerate(SHORT) if number % 12 == 0 or attack.name in PAGE_ATTACKS]
+QUICK = [
+    attack for number, attack in enumerate(SHORT) if number % 12 == 0 or attack.name in PAGE_ATTACKS
+]
 SLOW = [attack for attack in ATTACKS if attack not in QUICK and not attack.stalls]
 STALLING = [attack for attack in ATTACKS if attack.stalls]
 CLASSES = {"quick": (QUICK, (LAB,)), "slow": (SLOW, LABS), "stalling": (STALLING, (LAB,))}
-CLASS_PARAMETERS = ["quick", *(pytest.param(name, marks=pytest.mark.long) for name in ("slow", "stalling"))]
+CLASS_PARAMETERS = [
+    "quick",
+    *(pytest.param(name, marks=pytest.mark.long) for name in ("slow", "stalling")),
+]
 # Seconds of CPU time in [limits] of the labs. Only the stalling class waits for them: there they are
 # short. Elsewhere no machine that runs the tests is slow enough to reach them.
 SHORT_LIMITS = {"cell_seconds": 2, "call_seconds": 4}
@@ -175,7 +180,9 @@ def children() -> dict[int, str]:
         try:
             stat = (entry / "stat").read_text() if entry.name.isdigit() else ""
             if stat and int(stat[stat.rindex(")") + 2 :].split()[1]) == os.getpid():
-                processes[int(entry.name)] = (entry / "cmdline").read_bytes().decode("utf-8", "replace")
+                processes[int(entry.name)] = (
+                    (entry / "cmdline").read_bytes().decode("utf-8", "replace")
+                )
         except OSError:
             continue
     return processes
@@ -312,7 +319,10 @@ def verdicts_of(rows: dict, expected: dict) -> str:
     [
         *(pytest.param("quick", attack, id=attack.name) for attack in QUICK),
         *(pytest.param("slow", attack, id=attack.name, marks=pytest.mark.long) for attack in SLOW),
-        *(pytest.param("stalling", attack, id=attack.name, marks=pytest.mark.long) for attack in STALLING),
+        *(
+            pytest.param("stalling", attack, id=attack.name, marks=pytest.mark.long)
+            for attack in STALLING
+        ),
     ],
     indirect=["graded_run"],
 )
@@ -373,7 +383,9 @@ def test_nothing_is_left_behind(graded_run):
     assert graded_run.facts["processes"] == {}
     assert graded_run.facts["left"] == []
     assert graded_run.facts["changed"] == []
-    assert [path for path in graded_run.facts["private"] if "/tmp/" in path.split("-private")[1]] == []
+    assert [
+        path for path in graded_run.facts["private"] if "/tmp/" in path.split("-private")[1]
+    ] == []
 
 
 def test_no_stranger_speaks_on_the_terminal(graded_run):
@@ -417,7 +429,9 @@ class ActiveContent(HTMLParser):
             self.acting.append(tag)
         for name, value in attributes:
             address = re.sub(r"[\s\x00-\x20]", "", value or "").lower()
-            if name.startswith("on") or address.startswith(("javascript:", "vbscript:", "data:text")):
+            if name.startswith("on") or address.startswith(
+                ("javascript:", "vbscript:", "data:text")
+            ):
                 self.acting.append(f"{tag} {name}={value}")
             if "example.org" in address:
                 self.acting.append(f"{tag} {name}={value}")
@@ -473,7 +487,9 @@ def test_the_gradebook_says_the_same(graded_run):
     with Gradebook(f"sqlite:///{graded_run.classroom / 'gradebook.db'}", "attention-labs") as book:
         for (student, lab), rows in graded_run.results.items():
             grades = book.find_submission_notebook(lab, lab, student).grades
-            grades_by_name = {grade.name.removeprefix("test-").replace("-", "_"): grade for grade in grades}
+            grades_by_name = {
+                grade.name.removeprefix("test-").replace("-", "_"): grade for grade in grades
+            }
             scores = {name: grades_by_name[name].score for name in exercises(lab)}
             assert scores == {name: rows[name]["score"] for name in exercises(lab)}, student
             assert not any(grades_by_name[name].needs_manual_grade for name in exercises(lab))
@@ -492,7 +508,9 @@ def test_one_worker_gives_the_same_marks(graded_run, tmp_path):
     rows = without_times(alone.rows())
     assert len(rows) == len(chosen) + len(HONEST)
     assert rows == {
-        key: by_exercise for key, by_exercise in without_times(graded_run.results).items() if key in rows
+        key: by_exercise
+        for key, by_exercise in without_times(graded_run.results).items()
+        if key in rows
     }
 
 
@@ -538,7 +556,9 @@ def test_a_killed_run_resumes_with_every_submission_judged_once(graded_run, kill
     assert facts["code"] == 0, facts["stderr"]
     assert len(rows) == everybody
     assert rows == {
-        key: by_exercise for key, by_exercise in without_times(graded_run.results).items() if key in rows
+        key: by_exercise
+        for key, by_exercise in without_times(graded_run.results).items()
+        if key in rows
     }
     assert len(facts["kept"]) >= 4 and facts["kept"] == facts["again"], "a result was made twice"
     graded_count, cached_count = map(

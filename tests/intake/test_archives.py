@@ -123,7 +123,9 @@ def test_names_that_differ_only_in_case(classroom, tmp_path):
     ]
     report = collect([make_zip(tmp_path / "class.zip", members)], classroom)
     assert read_submitted(classroom) == {} and report.exit_code == 1
-    assert all("differ only in case, and may be one person or two" in row.reason for row in report.files)
+    assert all(
+        "differ only in case, and may be one person or two" in row.reason for row in report.files
+    )
 
 
 def test_a_bomb_of_one_member(classroom, tmp_path):
@@ -212,10 +214,14 @@ def test_too_many_files_in_a_folder(classroom, inbox, set_limits):
     ]
 
 
-def test_a_student_with_very_many_files_does_not_keep_others_from_being_listed(classroom, inbox, set_limits):
+def test_a_student_with_very_many_files_does_not_keep_others_from_being_listed(
+    classroom, inbox, set_limits
+):
     """Regression: a repository of 200,000 files was searched first, and some students never."""
     set_limits(max_class_files=60)
-    files = {f"{student}/qkv-attention.ipynb": notebook(student) for student in ("ada", "bob", "zoe")}
+    files = {
+        f"{student}/qkv-attention.ipynb": notebook(student) for student in ("ada", "bob", "zoe")
+    }
     files |= {f"mallory/d{i % 3}/{i}.txt": b"" for i in range(200)}
     report = collect([write_files(inbox, files)], classroom)
     (reason,) = refusal_reasons(report)
@@ -246,7 +252,9 @@ def test_zips_in_a_zip_are_listed_up_to_a_number_of_files(classroom, inbox, set_
     write_files(inbox, {name: zip_bytes({f"z{i}.zip": inner for i in range(5)})})
     write_files(inbox, {"Zed Z_13_assignsubmission_file_/qkv-attention.ipynb": notebook()})
     report = collect([inbox], classroom)
-    assert len([reason for reason in refusal_reasons(report) if "more than 20 files" in reason]) == 3
+    assert (
+        len([reason for reason in refusal_reasons(report) if "more than 20 files" in reason]) == 3
+    )
     assert len(read_submitted(classroom)) == 1
 
 
@@ -490,7 +498,10 @@ def test_zips_are_opened_again_when_others_were_read(classroom, inbox, set_limit
             {"qkv-attention.ipynb": notebook(str(i)), "attention-masks.ipynb": notebook("m")},
         )
     collect([inbox], classroom)
-    assert len(read_submitted(classroom)) == 10 and read_submitted(classroom)["s3/qkv-attention"][0] == "3"
+    assert (
+        len(read_submitted(classroom)) == 10
+        and read_submitted(classroom)["s3/qkv-attention"][0] == "3"
+    )
 
 
 @settings(max_examples=150, deadline=None)
@@ -513,7 +524,9 @@ def test_no_change_to_a_zip_raises_anything_but_file_refused(tmp_path_factory, d
             assert str(refused).endswith(".")
 
 
-def test_thousands_of_refused_files_of_one_student_are_a_few_lines_in_the_table(classroom, tmp_path):
+def test_thousands_of_refused_files_of_one_student_are_a_few_lines_in_the_table(
+    classroom, tmp_path
+):
     from io import StringIO
 
     from rich.console import Console
@@ -522,7 +535,8 @@ def test_thousands_of_refused_files_of_one_student_are_a_few_lines_in_the_table(
     zips = {"mallory_1_2_work.zip": zip_bytes(links), "ada_3_4_qkv-attention.ipynb": notebook()}
     report = collect([make_zip(tmp_path / "class.zip", zips)], classroom)
     assert (
-        list(read_submitted(classroom)) == ["ada-3/qkv-attention"] and len(refusal_reasons(report)) == 3_000
+        list(read_submitted(classroom)) == ["ada-3/qkv-attention"]
+        and len(refusal_reasons(report)) == 3_000
     )
     console = Console(file=StringIO(), width=200)
     console.print(report.make_review_table())
@@ -530,7 +544,9 @@ def test_thousands_of_refused_files_of_one_student_are_a_few_lines_in_the_table(
     assert len(output.splitlines()) < 100 and "And 2,980 more like these." in output
 
 
-def test_an_error_with_one_students_zip_concerns_only_that_student(classroom, tmp_path, monkeypatch):
+def test_an_error_with_one_students_zip_concerns_only_that_student(
+    classroom, tmp_path, monkeypatch
+):
     def no_room(self, file):
         raise OSError(28, "No space left on device")
 

@@ -181,7 +181,10 @@ def test_a_students_own_time_stamp_dates_nothing(classroom, inbox):
         "bob/qkv-attention": ("bob", None),
     }
     (row,) = [row for row in report.files if row.student == "bob"]
-    assert row.reason == "Its timestamp.txt was not used: in a plain folder it is the student's own word."
+    assert (
+        row.reason
+        == "Its timestamp.txt was not used: in a plain folder it is the student's own word."
+    )
 
 
 def test_no_student_submits_for_another_by_naming_a_repository(classroom, make_download):
@@ -257,13 +260,18 @@ def test_other_files_are_reported_or_counted(classroom, make_download):
         "qkv-attention.ipynb": notebook("whose?"),
     }
     report = collect([make_download(files)], classroom)
-    reports = {row.outcome: (row.student, row.reason) for row in report.files if row.outcome != "unmatched"}
+    reports = {
+        row.outcome: (row.student, row.reason) for row in report.files if row.outcome != "unmatched"
+    }
     assert reports["ignored"] == ("", "No notebooks, and in no student's folder: loose.txt.")
     assert {row.student: row.reason for row in files_with_outcome(report, "unmatched")} == {
         "": "Neither its name nor a folder says whose it is. Put it into a folder called after the student, "
         "or say with --pattern where the student's name stands.",
     }
-    assert reports["without a notebook"] == ("bob", "No notebook was submitted, only qkv.rar, report.pdf.")
+    assert reports["without a notebook"] == (
+        "bob",
+        "No notebook was submitted, only qkv.rar, report.pdf.",
+    )
     assert report.other_file_count == 1
 
 
@@ -476,7 +484,8 @@ def test_one_name_written_in_two_normal_forms_is_one_person(classroom, tmp_path)
 )
 def test_students_of_any_name_are_filed(classroom, inbox, name):
     files = {
-        f"{n}_{i}_assignsubmission_file_/qkv-attention.ipynb": notebook() for i, n in enumerate((name, "bo"))
+        f"{n}_{i}_assignsubmission_file_/qkv-attention.ipynb": notebook()
+        for i, n in enumerate((name, "bo"))
     }
     assert collect([write_files(inbox, files)], classroom).exit_code == 0
     assert len(read_submitted(classroom)) == 2

@@ -73,7 +73,9 @@ def test_another_name_in_any_script_is_another_person(tmp_path, in_roster, submi
         assert person.student == "first"
 
 
-@pytest.mark.parametrize("spelling", ["Li Jo-Ann", "LI, JO-ANN", "joann li", "liJo-Ann", "Jo-Ann  Li"])
+@pytest.mark.parametrize(
+    "spelling", ["Li Jo-Ann", "LI, JO-ANN", "joann li", "liJo-Ann", "Jo-Ann  Li"]
+)
 def test_a_name_in_another_spelling_is_the_same_person(tmp_path, spelling):
     path = tmp_path / "roster.csv"
     path.write_text("Name,Login\nJo-Ann Li,jo\nBob B,bob\n", "utf-8")
@@ -84,7 +86,10 @@ def test_a_name_in_another_spelling_is_the_same_person(tmp_path, spelling):
 @pytest.mark.parametrize("name", ["adal_201", "lada_201", "anon_x"])
 def test_a_display_name_that_ends_like_canvas_numbers_is_nobodys(classroom, make_download, name):
     write_roster(classroom, "Folder,Name,ID\nada,Ada L,201\nbob,Bob B,202\n")
-    files = {canvas_name(name, 203, 903): notebook("mal"), canvas_name("bbob", 202, 902): notebook("bob")}
+    files = {
+        canvas_name(name, 203, 903): notebook("mal"),
+        canvas_name("bbob", 202, 902): notebook("bob"),
+    }
     report = collect([make_download(files)], classroom)
     assert submitted_texts(classroom) == {"bob/qkv-attention": "bob"}
     (row,) = [row for row in report.files if row.outcome != "filed"]
@@ -102,7 +107,10 @@ def test_a_login_that_ends_like_another_one_replaces_nothing(classroom, make_dow
     files = {blackboard_name(f"Lab 2_{login}"): notebook(login) for login in ("ada1", "bob1")}
     files[blackboard_name("Lab 2_x_ada1", "21-14-03-22")] = notebook("mal")
     report = collect([make_download(files)], classroom)
-    assert submitted_texts(classroom) == {"ada1/qkv-attention": "ada1", "bob1/qkv-attention": "bob1"}
+    assert submitted_texts(classroom) == {
+        "ada1/qkv-attention": "ada1",
+        "bob1/qkv-attention": "bob1",
+    }
     (row,) = files_with_outcome(report, "unmatched")
     assert "Lab 2_x_ada1" in row.reason and "Keep Blackboard's text files" in row.reason
 
@@ -121,7 +129,9 @@ def test_a_receipt_that_cannot_be_read_leaves_its_submission_unmatched(classroom
 
 def test_a_github_name_is_no_school_number(classroom, make_download):
     write_roster(classroom, "Name,Login,SID\nBo Li,bo,2017001\nCy,cy,3\n")
-    files = {f"qkv-attention-{user}/qkv-attention.ipynb": notebook(user) for user in ("2017001", "cy")}
+    files = {
+        f"qkv-attention-{user}/qkv-attention.ipynb": notebook(user) for user in ("2017001", "cy")
+    }
     collect([make_download(files)], classroom)
     assert submitted_texts(classroom) == {"cy/qkv-attention": "cy"}
 
@@ -143,7 +153,9 @@ def test_a_folder_of_anothers_account_is_nobody_elses(classroom, make_download):
         "cy/attention-masks": "cy",
         "cy/qkv-attention": "cy",
     }
-    write_roster(classroom, "Folder,Name,Login,GitHub\nboli,Bo Li,bo,boli99\nmal,Mal,mal,bo\ncy,Cy,cy,cy\n")
+    write_roster(
+        classroom, "Folder,Name,Login,GitHub\nboli,Bo Li,bo,boli99\nmal,Mal,mal,bo\ncy,Cy,cy,cy\n"
+    )
     collect([make_download(second, "third")], classroom)
     assert submitted_texts(classroom)["boli/attention-masks"] == "boli99"
 
@@ -154,7 +166,9 @@ def test_the_class_list_refuses_a_folder_that_is_another_persons(classroom, make
     write_roster(classroom, "Name,Login,GitHub\nBo Li,bo,boli99\nMal,mal,bo\n")
     classroom.list_submissions = lambda labs: [("bo", "qkv-attention")]
     classroom.course = type("Course", (), {"labs": ("qkv-attention",)})
-    with pytest.raises(ClassListError, match=r"holds what 'Mal' submitted before.*add a column Folder"):
+    with pytest.raises(
+        ClassListError, match=r"holds what 'Mal' submitted before.*add a column Folder"
+    ):
         read_class_list(classroom)
 
 
@@ -178,13 +192,18 @@ def test_a_blind_class_keeps_its_folders_when_the_roster_comes(classroom, make_d
     )
     blind[moodle_path("Participant", 21)] = notebook("newer")
     report = collect([make_download(blind, "again")], classroom)
-    assert set(submitted_texts(classroom)) == {"Participant_21/qkv-attention", "Participant_22/qkv-attention"}
+    assert set(submitted_texts(classroom)) == {
+        "Participant_21/qkv-attention",
+        "Participant_22/qkv-attention",
+    }
     assert not any("seem to be one student's" in note for note in report.notes)
 
 
 def test_a_number_that_the_name_contradicts_is_nobodys(classroom, make_download):
     """The column Identifier may come from another assignment's worksheet."""
-    write_roster(classroom, "Name,Login,Identifier\nAda L,ada1,Participant 9\nBob B,bob1,Participant 7\n")
+    write_roster(
+        classroom, "Name,Login,Identifier\nAda L,ada1,Participant 9\nBob B,bob1,Participant 7\n"
+    )
     files = {moodle_path("Ada L", 7): notebook("ada"), moodle_path("Bob B", 3): notebook("bob")}
     report = collect([make_download(files)], classroom)
     assert submitted_texts(classroom) == {"bob1/qkv-attention": "bob"}
@@ -194,9 +213,13 @@ def test_a_number_that_the_name_contradicts_is_nobodys(classroom, make_download)
 
 def test_canvas_files_a_groups_work_for_each_member(classroom, make_download):
     write_roster(
-        classroom, "Name,ID,Group\nAda L,201,Team Red\nBob B,202,Team Red\nCy C,204,\nRed,205,Team Red\n"
+        classroom,
+        "Name,ID,Group\nAda L,201,Team Red\nBob B,202,Team Red\nCy C,204,\nRed,205,Team Red\n",
     )
-    files = {canvas_name("teamred", 201, 901): notebook("team"), canvas_name("ccy", 204, 904): notebook("cy")}
+    files = {
+        canvas_name("teamred", 201, 901): notebook("team"),
+        canvas_name("ccy", 204, 904): notebook("cy"),
+    }
     collect([make_download(files)], classroom)
     assert submitted_texts(classroom) == {
         "201/qkv-attention": "team",
@@ -212,7 +235,10 @@ def test_moodles_number_counts_in_its_own_assignment_only(classroom, make_downlo
         "Name,Login,Identifier qkv-attention,Identifier attention-masks\n"
         "Ada L,ada1,Participant 7,Participant 9\nBob B,bob1,Participant 8,Participant 7\n",
     )
-    blind = {moodle_path("Participant", 7): notebook("ada"), moodle_path("Participant", 8): notebook("bob")}
+    blind = {
+        moodle_path("Participant", 7): notebook("ada"),
+        moodle_path("Participant", 8): notebook("bob"),
+    }
     blind[moodle_path("Participant", 9)] = notebook("a number of the other lab")
     collect([make_download(blind)], classroom)
     assert submitted_texts(classroom) == {
@@ -239,7 +265,9 @@ def test_one_student_of_one_name_in_two_labs_is_no_blind_marking(classroom, tmp_
 
 def test_a_second_download_of_a_name_is_not_another_student(classroom, make_download):
     files = {"ada/qkv-attention.ipynb": notebook("1"), "ada (1)/qkv-attention.ipynb": notebook("2")}
-    report = collect([make_download(files | {"bob/qkv-attention.ipynb": notebook("bob")})], classroom)
+    report = collect(
+        [make_download(files | {"bob/qkv-attention.ipynb": notebook("bob")})], classroom
+    )
     assert set(submitted_texts(classroom)) == {"ada/qkv-attention", "bob/qkv-attention"}
     (row,) = files_with_outcome(report, "unmatched")
     assert "'ada (1)' may be a second download of 'ada'" in row.reason
@@ -310,7 +338,9 @@ def test_the_newest_attempt_counts_whatever_zone_is_named_later(
 
 
 @pytest.mark.parametrize("name", ["bo/qkv-attention.ipynb", "bo/qkv-attention.zip"])
-def test_a_file_on_the_disk_has_no_zone_of_the_course_and_neither_has_a_students_zip(classroom, inbox, name):
+def test_a_file_on_the_disk_has_no_zone_of_the_course_and_neither_has_a_students_zip(
+    classroom, inbox, name
+):
     """The time of a file on the disk is a moment; a zone would shift it in a later run."""
     data = zip_bytes({"qkv-attention.ipynb": notebook()}) if name.endswith("zip") else notebook()
     collect([write_files(inbox, {name: data})], classroom, course_timezone="Asia/Tokyo")

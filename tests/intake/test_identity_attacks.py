@@ -11,9 +11,7 @@ from downloads import collect, make_classroom, make_zip, notebook, submitted_tex
 
 NOTEBOOK_NAME = "qkv-attention.ipynb"
 HONEST_ROSTER = "Folder,Name,Login,Email,ID,Identifier,Group\n"
-HONEST_ROSTER += (
-    "ada,Ada L,ada1,ada@x.edu,201,Participant 1,\nbob,Bob B,bob1,bob@x.edu,202,Participant 2,Team X\n"
-)
+HONEST_ROSTER += "ada,Ada L,ada1,ada@x.edu,201,Participant 1,\nbob,Bob B,bob1,bob@x.edu,202,Participant 2,Team X\n"
 ROSTERS = {
     "no roster": "",
     "all": HONEST_ROSTER + "mal,Mal M,mal1,mal@x.edu,203,Participant 3,Team X\n",
@@ -24,7 +22,10 @@ ROSTERS = {
 # `make test` takes only the complete roster; the others test the same rules.
 EACH_ROSTER = pytest.mark.parametrize(
     "roster_name",
-    [pytest.param(name, marks=() if name == "all" else pytest.mark.long) for name in sorted(ROSTERS)],
+    [
+        pytest.param(name, marks=() if name == "all" else pytest.mark.long)
+        for name in sorted(ROSTERS)
+    ],
 )
 # Names of files on each platform.
 NAME_TEMPLATES = {
@@ -106,7 +107,9 @@ def honest_folders(roster_name, platform):
     """Return the folders of the honest students, with their owners."""
     folders_by_platform = {"Canvas": ("adal-201", "bobb-202"), "GitHub": ("ada1", "bob1")}
     folders = (
-        ("ada", "bob") if ROSTERS[roster_name] else folders_by_platform.get(platform, ("ada l", "bob b"))
+        ("ada", "bob")
+        if ROSTERS[roster_name]
+        else folders_by_platform.get(platform, ("ada l", "bob b"))
     )
     return dict(zip(folders, ("ada", "bob"), strict=True))
 
@@ -165,9 +168,7 @@ def test_no_display_name_takes_another_students_place(tmp_path, platform, roster
 
 EVIL = notebook("mal", "softmax")
 METADATA = b"submission_1:\n  :submitters:\n  - :name: Ada L\n    :email: ada@x.edu\n  :created_at: 2030-01-01 10:00:00 Z\n"
-RECEIPT = (
-    b"Name: Ada L (ada1)\nAssignment: x\nDate Submitted: Friday, 20 November 2026 14:03:22 o'clock GMT\n"
-)
+RECEIPT = b"Name: Ada L (ada1)\nAssignment: x\nDate Submitted: Friday, 20 November 2026 14:03:22 o'clock GMT\n"
 # Files that Mallory may put into her own folder or zip.
 INSIDE = {
     "Gradescope's list": {

@@ -47,7 +47,11 @@ def test_a_name_with_two_labs_tells_no_lab():
 )
 def test_a_name_that_two_labs_match_equally_tells_no_lab(name, options):
     labs = ["masks", "qkv", "q-k-v"]
-    assert find_lab_by_name(name, labs, **options) == find_lab_by_name(name, labs[::-1], **options) == ""
+    assert (
+        find_lab_by_name(name, labs, **options)
+        == find_lab_by_name(name, labs[::-1], **options)
+        == ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -131,7 +135,9 @@ def test_any_name_becomes_a_safe_folder(name):
 @settings(max_examples=300, deadline=None)
 @given(first=st.text(max_size=80), second=st.text(max_size=80))
 def test_two_names_are_one_folder_only_if_they_are_one_name(first, second):
-    are_equal = unicodedata.normalize("NFC", first).strip() == unicodedata.normalize("NFC", second).strip()
+    are_equal = (
+        unicodedata.normalize("NFC", first).strip() == unicodedata.normalize("NFC", second).strip()
+    )
     assert (make_safe_folder_name(first) == make_safe_folder_name(second)) == are_equal
 
 

@@ -32,9 +32,7 @@ GRADESCOPE = """submission_1:
     :email: ada@x.edu
   :created_at: 2027-01-21 10:00:00 Z
 """
-RECEIPT = (
-    "Name: Ada L ({login})\nAssignment: x\nDate Submitted: Friday, 20 November 2026 14:03:22 o'clock GMT\n"
-)
+RECEIPT = "Name: Ada L ({login})\nAssignment: x\nDate Submitted: Friday, 20 November 2026 14:03:22 o'clock GMT\n"
 
 
 def with_roster(classroom, text=CLASS):
@@ -101,7 +99,10 @@ def test_even_a_whole_export_replaces_nothing_of_another_platform(classroom, mak
     )
     report = collect([make_download(files, "gradescope")], classroom, replaces=True)
     assert submitted_texts(classroom) == {"ada/qkv-attention": "new"}
-    assert "Replaced, the earlier ones being in submitted-earlier/: ada (qkv-attention)." in report.summary
+    assert (
+        "Replaced, the earlier ones being in submitted-earlier/: ada (qkv-attention)."
+        in report.summary
+    )
     assert only_file(report).identified_by == "Gradescope's submission_metadata.yml and roster.csv"
     # Collecting the earlier download again is no error.
     assert only_file(
@@ -296,7 +297,8 @@ HONEST_NAMES = {
     "Google Classroom": [f"{name} - {NOTEBOOK_NAME}" for name in ("Ada L", "Bob B", "Cy")],
     "Canvas": [f"{name}_{i}_9{i}_{NOTEBOOK_NAME}" for i, name in enumerate(("adal", "bobb", "cy"))],
     "Moodle": [
-        f"{name}_{i}_assignsubmission_file_{NOTEBOOK_NAME}" for i, name in enumerate(("Ada L", "Bob B", "Cy"))
+        f"{name}_{i}_assignsubmission_file_{NOTEBOOK_NAME}"
+        for i, name in enumerate(("Ada L", "Bob B", "Cy"))
     ],
     "GitHub": [f"qkv-attention-{name}/{NOTEBOOK_NAME}" for name in ("adal", "bobb", "cy")],
 }
@@ -329,7 +331,10 @@ def test_one_name_of_another_pattern_is_unmatched_and_keeps_nobody_out(
     report = collect([make_download(files | {name: notebook("evil", "softmax")})], classroom)
     assert list(submitted_texts(classroom).values()) == ["honest"] * 3
     (row,) = files_with_outcome(report, "unmatched")
-    assert "a student could have chosen it" in row.reason or "its name is not of that form" in row.reason
+    assert (
+        "a student could have chosen it" in row.reason
+        or "its name is not of that form" in row.reason
+    )
 
 
 def test_as_many_names_of_one_pattern_as_of_another_are_unmatched(classroom, make_download):
@@ -369,7 +374,9 @@ def test_a_name_that_could_be_two_peoples_is_unmatched(classroom, make_download,
         ("adal_5_91_", "bobb_5_92_"),
     ],
 )
-def test_one_number_under_two_names_is_unmatched(classroom, make_download, first, second, has_roster):
+def test_one_number_under_two_names_is_unmatched(
+    classroom, make_download, first, second, has_roster
+):
     if has_roster:
         with_roster(classroom)
     files = {
@@ -428,7 +435,9 @@ def test_a_folder_around_one_student_is_not_guessed(classroom, make_download):
         {f"mal/{s}/{NOTEBOOK_NAME}": notebook() for s in ("ada", "bob")},
     ):
         report = collect([make_download(files, f"d{len(files)}")], classroom)
-        assert read_submitted(classroom) == {} and "Collect 'mal' by itself" in report.files[0].reason
+        assert (
+            read_submitted(classroom) == {} and "Collect 'mal' by itself" in report.files[0].reason
+        )
 
 
 # The roster
@@ -480,7 +489,8 @@ def test_the_advice_for_two_of_one_name_helps(classroom, make_download, header, 
     )
     with_roster(
         classroom,
-        f"Name,Login,{header}\n" + "".join(f"Anna Schmidt,a{i},{n}\n" for i, n in enumerate(numbers, 1)),
+        f"Name,Login,{header}\n"
+        + "".join(f"Anna Schmidt,a{i},{n}\n" for i, n in enumerate(numbers, 1)),
     )
     collect([make_download(files)], classroom)
     assert submitted_texts(classroom) == {"a1/qkv-attention": "a1", "a2/qkv-attention": "a2"}
@@ -489,7 +499,9 @@ def test_the_advice_for_two_of_one_name_helps(classroom, make_download, header, 
 def test_another_number_of_the_same_kind_is_somebody_else(classroom, make_download):
     with_roster(classroom, "Name,SID\nAda L,1\n")
     person = roster.read_roster(classroom.root / "roster.csv").people[0]
-    assert roster.find_contradiction(person, PlatformIdentity(name="Ada L", sid="2")) == "'1', not '2'"
+    assert (
+        roster.find_contradiction(person, PlatformIdentity(name="Ada L", sid="2")) == "'1', not '2'"
+    )
     text = GRADESCOPE.replace(":email", ":sid: '2'\n    :email")
     files = {"submission_metadata.yml": text.encode(), f"submission_1/{NOTEBOOK_NAME}": notebook()}
     report = collect([make_download(files)], classroom)
@@ -520,7 +532,9 @@ def test_two_lines_with_one_address(tmp_path):
     path.write_text("Name,Login,Email\nAda,ada,x@y\nBo,bo,x@y\nBo,bo,x@y\n")
     read = roster.read_roster(path)
     assert [person.student for person in read.people] == ["ada", "bo"]
-    assert read.notes == ("'Ada' and 'Bo' have the same e-mail address, x@y: it identifies nobody.",)
+    assert read.notes == (
+        "'Ada' and 'Bo' have the same e-mail address, x@y: it identifies nobody.",
+    )
     assert len(read.find(PlatformIdentity(any_identifier="x@y"))) == 2
     path.write_text("Name,Login\nAda,ada\nAnna,ada\n")
     with pytest.raises(RosterError, match="have the same folder, ada"):
@@ -550,7 +564,9 @@ def test_a_deeply_nested_list_of_gradescopes_is_refused(classroom, make_download
     report = collect([make_download(files)], classroom)
     assert time.process_time() - began < 10
     assert (
-        any("submission_metadata.yml" in row.source for row in files_with_outcome(report, "refused"))
+        any(
+            "submission_metadata.yml" in row.source for row in files_with_outcome(report, "refused")
+        )
         and report.exit_code == 1
     )
 
@@ -687,7 +703,8 @@ def test_no_file_is_ever_filed_under_another_students_name(
     for number, zip_name in enumerate(("first.zip", "second.zip")):
         uploads = numbered(downloads_of_class[number], 10 * number, platform)
         sources = {
-            escape_unprintable(to_nfc(f"{zip_name}/{upload.path(platform)}")): upload for upload in uploads
+            escape_unprintable(to_nfc(f"{zip_name}/{upload.path(platform)}")): upload
+            for upload in uploads
         }
         zip_path = make_zip(classroom.root.parent / zip_name, make_files(platform, uploads))
         for row in collect([zip_path], classroom).files:

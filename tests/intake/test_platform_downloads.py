@@ -135,7 +135,10 @@ def test_moodle(classroom, make_download, end):
     assert online_text.reason == "It is text typed into a page; only a notebook can be marked."
     assert report.exit_code == 0
     origin = read_origin(classroom.root, "Ada Lovelace", QKV)
-    assert origin.participant == "12345" and origin.original == f"Ada Lovelace_12345_assignsubmission_{end}"
+    assert (
+        origin.participant == "12345"
+        and origin.original == f"Ada Lovelace_12345_assignsubmission_{end}"
+    )
 
 
 def test_moodle_in_blind_marking(classroom, make_download):
@@ -151,7 +154,9 @@ def test_moodle_in_blind_marking(classroom, make_download):
 
 
 def test_moodle_in_blind_marking_in_another_language(classroom, make_download):
-    files = {f"Osallistuja_{n}_assignsubmission_file_/{NOTEBOOK_NAME}": notebook(str(n)) for n in (7, 8)}
+    files = {
+        f"Osallistuja_{n}_assignsubmission_file_/{NOTEBOOK_NAME}": notebook(str(n)) for n in (7, 8)
+    }
     collect([make_download(files)], classroom)
     assert sorted(read_submitted(classroom)) == [
         "Osallistuja_7/qkv-attention",
@@ -160,7 +165,9 @@ def test_moodle_in_blind_marking_in_another_language(classroom, make_download):
 
 
 def test_two_moodle_participants_of_one_name_are_both_refused(classroom, make_download):
-    files = {f"Ada Lovelace_{n}_assignsubmission_file_/{NOTEBOOK_NAME}": notebook(str(n)) for n in (1, 2)}
+    files = {
+        f"Ada Lovelace_{n}_assignsubmission_file_/{NOTEBOOK_NAME}": notebook(str(n)) for n in (1, 2)
+    }
     files[f"Bo Li_3_assignsubmission_file_/{NOTEBOOK_NAME}"] = notebook("bo")
     report = collect([make_download(files)], classroom)
     assert submitted_texts(classroom) == {"Bo Li/qkv-attention": "bo"}
@@ -190,7 +197,9 @@ def test_a_grading_worksheet_as_roster_tells_moodles_participants_apart(classroo
         "Participant 1,Ada Lovelace,ada1@x.edu,Submitted,\n"
         "Participant 2,Ada Lovelace,ada2@x.edu,Submitted,\n"
     )
-    files = {f"Ada Lovelace_{n}_assignsubmission_file_/{NOTEBOOK_NAME}": notebook(str(n)) for n in (1, 2)}
+    files = {
+        f"Ada Lovelace_{n}_assignsubmission_file_/{NOTEBOOK_NAME}": notebook(str(n)) for n in (1, 2)
+    }
     collect([make_download(files)], classroom)
     assert submitted_texts(classroom) == {
         "ada1@x.edu/qkv-attention": "1",
@@ -294,9 +303,12 @@ def test_a_blackboard_name_with_an_impossible_time(classroom, make_download):
 
 
 @pytest.mark.parametrize(
-    ("has_receipts", "time"), [(False, "2026-11-20 13:03:22 UTC"), (True, "2026-11-20 19:03:22 UTC")]
+    ("has_receipts", "time"),
+    [(False, "2026-11-20 13:03:22 UTC"), (True, "2026-11-20 19:03:22 UTC")],
 )
-def test_the_time_zone_given_counts_where_blackboard_names_none(classroom, make_download, has_receipts, time):
+def test_the_time_zone_given_counts_where_blackboard_names_none(
+    classroom, make_download, has_receipts, time
+):
     files = blackboard_files()
     if not has_receipts:
         files = {name: data for name, data in files.items() if not name.endswith(".txt")}
@@ -345,7 +357,10 @@ def test_brightspace_with_a_dash_for_the_comma(classroom, make_download):
 
 
 def test_two_of_one_name_in_brightspace_are_both_refused(classroom, make_download):
-    files = {f"{n}-67890 - Jane Doe - Oct 3, 2026 1134 PM/{NOTEBOOK_NAME}": notebook(str(n)) for n in (1, 2)}
+    files = {
+        f"{n}-67890 - Jane Doe - Oct 3, 2026 1134 PM/{NOTEBOOK_NAME}": notebook(str(n))
+        for n in (1, 2)
+    }
     report = collect([make_download(files)], classroom)
     assert read_submitted(classroom) == {} and len(files_with_outcome(report, "unmatched")) == 2
 
@@ -414,7 +429,9 @@ def test_gradescope(classroom, make_download):
     assert report.exit_code == 0
     origin = read_origin(classroom.root, "bo@x.edu", QKV)
     assert (origin.name, origin.sid, origin.email) == ("Bo Li", "0013", "bo@x.edu")
-    assert origin.members == ("jane@x.edu", "bo@x.edu") and origin.original == "submission_98765432/"
+    assert (
+        origin.members == ("jane@x.edu", "bo@x.edu") and origin.original == "submission_98765432/"
+    )
 
 
 @pytest.mark.parametrize(
@@ -424,7 +441,9 @@ def test_gradescope(classroom, make_download):
 def test_gradescope_with_unusable_metadata(classroom, make_download, metadata):
     report = collect([make_download(gradescope(metadata))], classroom)
     assert read_submitted(classroom) == {} and report.exit_code == 1
-    assert any("does not say who submitted 'submission_98765432'" in row.reason for row in report.files)
+    assert any(
+        "does not say who submitted 'submission_98765432'" in row.reason for row in report.files
+    )
 
 
 def test_gradescopes_metadata_holds_texts_only():
@@ -575,7 +594,9 @@ def test_the_courses_zone_is_the_default(classroom, inbox, platform):
     report = collect([inbox], classroom, course_timezone="Europe/Paris")
     ((_, timestamp),) = read_submitted(classroom).values()
     assert timestamp.startswith("2026-11-20 13:03:")
-    assert "Times without a zone were read in Europe/Paris, the zone in course.toml." in report.summary
+    assert (
+        "Times without a zone were read in Europe/Paris, the zone in course.toml." in report.summary
+    )
     report = collect([inbox], classroom, timezone="Europe/Paris", course_timezone="UTC")
     assert "Times without a zone" not in report.summary
 
@@ -594,17 +615,24 @@ def test_a_zone_that_is_named_later_corrects_the_time(classroom, inbox, platform
     assert not (classroom.root / "submitted-earlier").exists()
     for options in ({}, {"course_timezone": "Asia/Tokyo"}, {"timezone": "Europe/Paris"}):
         report = collect([inbox], classroom, **options)
-        assert read_submitted(classroom) and next(iter(read_submitted(classroom).values()))[1] == right
+        assert (
+            read_submitted(classroom) and next(iter(read_submitted(classroom).values()))[1] == right
+        )
         assert "read anew" not in report.summary
         if "timezone" not in options:  # the course's zone was not used, so it is not named
             assert "Times without a zone were read" not in report.summary
-            assert "The times that an earlier run read in another zone stay; say --timezone" in report.summary
+            assert (
+                "The times that an earlier run read in another zone stay; say --timezone"
+                in report.summary
+            )
 
 
 def test_a_time_that_the_roster_states_is_not_missing(classroom, inbox):
     (classroom.root).mkdir(parents=True, exist_ok=True)
     roster = classroom.root / "roster.csv"
-    roster.write_text("Name,Login,Submitted qkv-attention\nAda Lovelace,ada,2026-11-21 19:05\nBo Li,bo,\n")
+    roster.write_text(
+        "Name,Login,Submitted qkv-attention\nAda Lovelace,ada,2026-11-21 19:05\nBo Li,bo,\n"
+    )
     write_files(inbox, {f"{name}/qkv-attention.ipynb": notebook(name) for name in ("ada", "bo")})
     report = collect([inbox], classroom)
     assert report.untimed_count == 1 and "1 submission without a time stamp" in report.summary
@@ -615,7 +643,10 @@ def test_a_split_student_is_named(classroom, inbox):
     write_files(classroom.submitted, {f"ada/{QKV}/{QKV}.ipynb": notebook("2")})
     (classroom.root / "roster.csv").write_text("Name,Login\nAda Lovelace,ada\nBo Li,bo\n")
     report = collect([write_files(inbox, {f"bo/{QKV}.ipynb": notebook("3")})], classroom)
-    assert "The folders 'Ada Lovelace' and 'ada' in submitted/ seem to be one student's" in report.summary
+    assert (
+        "The folders 'Ada Lovelace' and 'ada' in submitted/ seem to be one student's"
+        in report.summary
+    )
     assert "`autograder merge` makes one of them" in report.summary
 
 
@@ -668,6 +699,8 @@ def machine_zone(monkeypatch):
         ("2026-07-01 10:00:00", "2026-07-01 14:00:00"),
     ],
 )
-def test_a_time_is_in_the_zone_of_the_course_wherever_the_machine_is(machine_zone, machine, text, utc):
+def test_a_time_is_in_the_zone_of_the_course_wherever_the_machine_is(
+    machine_zone, machine, text, utc
+):
     machine_zone(machine)
     assert str(parse_timestamp(text, ZoneInfo("America/New_York"))) == f"{utc}+00:00"

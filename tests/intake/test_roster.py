@@ -199,18 +199,26 @@ def test_submissions_are_matched_and_the_missing_listed(classroom, make_download
     }
     assert "attention-masks: 2 submissions missing (jane1, jane2)." in report.summary
     people = roster.read_roster(classroom.root / "roster.csv")
-    assert find_submitters_and_absentees(classroom.root, people, [QKV])[QKV] == (("jane2",), ("jane1", "bo"))
+    assert find_submitters_and_absentees(classroom.root, people, [QKV])[QKV] == (
+        ("jane2",),
+        ("jane1", "bo"),
+    )
 
 
 def test_of_a_lab_that_few_submitted_these_few_are_named(classroom, make_download):
     """One student took another lab for the one that was asked: nobody is asked for that lab."""
     names = [f"s{number:02}" for number in range(15)]
     classroom.root.mkdir()
-    (classroom.root / "roster.csv").write_text("Name,Login\n" + "".join(f"{n} x,{n}\n" for n in names))
+    (classroom.root / "roster.csv").write_text(
+        "Name,Login\n" + "".join(f"{n} x,{n}\n" for n in names)
+    )
     files = {f"{name}/qkv-attention.ipynb": notebook() for name in names[:12]}
     files["s14/attention-masks.ipynb"] = notebook()
     report = collect([make_download(files)], classroom)
-    assert "attention-masks: only 1 of 15 students submitted it (s14). Is it a mistake?" in report.summary
+    assert (
+        "attention-masks: only 1 of 15 students submitted it (s14). Is it a mistake?"
+        in report.summary
+    )
     assert "qkv-attention: 3 submissions missing (s12, s13, s14)." in report.summary
 
 

@@ -304,7 +304,10 @@ def test_a_notebook_too_large_to_mark_is_a_submission_all_the_same(classroom, in
     with open(inbox / "ada" / "qkv-attention.ipynb", "wb") as file:
         file.truncate(MAX_NOTEBOOK_BYTES + 1)
     assert only_file(collect([inbox], classroom)).outcome == "filed"
-    assert "at most 20 MB can be marked" in Classroom(classroom.root, COURSE).read_submission("ada", QKV).note
+    assert (
+        "at most 20 MB can be marked"
+        in Classroom(classroom.root, COURSE).read_submission("ada", QKV).note
+    )
 
 
 def test_bad_usage(classroom, inbox, tmp_path):
@@ -446,7 +449,9 @@ def test_any_names_stay_inside(tmp_path, names, nest, mode):
     ],
 )
 @pytest.mark.parametrize("is_reversed", [False, True])
-def test_the_report_says_which_of_two_files_counts(classroom, tmp_path, files, counts, rule, is_reversed):
+def test_the_report_says_which_of_two_files_counts(
+    classroom, tmp_path, files, counts, rule, is_reversed
+):
     parent = "Ada_1_assignsubmission_file_/"
     members = [
         (zip_member(parent + name, (2026, 11, 20, 12, minute, 0)), notebook(name))
@@ -456,7 +461,9 @@ def test_the_report_says_which_of_two_files_counts(classroom, tmp_path, files, c
         [make_zip(tmp_path / "m.zip", members[::-1] if is_reversed else members)],
         classroom,
     )
-    chosen = next(n for n in files if (counts or "qkv-attention.ipynb") in n and (counts or n[0] == "q"))
+    chosen = next(
+        n for n in files if (counts or "qkv-attention.ipynb") in n and (counts or n[0] == "q")
+    )
     chosen = "qkv-attention.ipynb" if not counts else chosen
     assert submitted_texts(classroom) == {"Ada/qkv-attention": chosen}
     (older,) = files_with_outcome(report, "older")
@@ -484,7 +491,8 @@ def test_two_downloads_of_one_name_are_two(classroom, tmp_path):
     )
     collect([first, second], classroom)
     assert (
-        submitted_texts(classroom) == {"ada/qkv-attention": "later"} and len(earlier_attempts(classroom)) == 1
+        submitted_texts(classroom) == {"ada/qkv-attention": "later"}
+        and len(earlier_attempts(classroom)) == 1
     )
 
 
@@ -526,7 +534,10 @@ def test_an_error_with_one_submission_is_only_its_own(classroom, inbox, monkeypa
         classroom,
     )
     assert sorted(read_submitted(classroom)) == ["ada/qkv-attention", "cy/qkv-attention"]
-    assert refusal_reasons(report) == ["It could not be filed: too deep\\x1b[2J."] and report.exit_code == 1
+    assert (
+        refusal_reasons(report) == ["It could not be filed: too deep\\x1b[2J."]
+        and report.exit_code == 1
+    )
 
 
 @pytest.mark.parametrize("name", ["ada", "b" * 90])
@@ -633,7 +644,9 @@ def test_two_students_are_not_one_where_the_file_system_thinks_so(classroom, tmp
         store.FileRefused,
         match=r"^submitted/Anna cannot be told from a folder that is there",
     ):
-        store._LinkFreeFolders(classroom.root).path_without_links("submitted", "Anna", "qkv-attention")
+        store._LinkFreeFolders(classroom.root).path_without_links(
+            "submitted", "Anna", "qkv-attention"
+        )
     assert (
         store._LinkFreeFolders(classroom.root)
         .path_without_links("submitted", "anna", "qkv-attention")
@@ -642,7 +655,8 @@ def test_two_students_are_not_one_where_the_file_system_thinks_so(classroom, tmp
     monkeypatch.setattr(files, "_IS_WINDOWS", True)
     for name in ("con", "Aux.txt", "a:b", "ada.", "ada "):
         assert (
-            files.explain_unusable_name(classroom.root, name) == "is a name that Windows gives to no folder"
+            files.explain_unusable_name(classroom.root, name)
+            == "is a name that Windows gives to no folder"
         )
     assert files.explain_unusable_name(classroom.root, "console") == ""
     assert snapshot(classroom.root) == snapshot_before

@@ -39,7 +39,10 @@ def enrol(classroom, text):
 
 
 def folders(classroom):
-    return {path.name: sorted(lab.name for lab in path.iterdir()) for path in classroom.submitted.iterdir()}
+    return {
+        path.name: sorted(lab.name for lab in path.iterdir())
+        for path in classroom.submitted.iterdir()
+    }
 
 
 @pytest.mark.parametrize("roster", ROSTERS)
@@ -128,7 +131,7 @@ def test_a_groups_origin_does_not_say_whose_a_folder_is(tmp_path):
     roster = read_roster(tmp_path / "roster.csv")
     alone = Origin(platform="Canvas", name="Ada Lovelace", login="ada")
     together = replace(alone, members=("team-1", "team-2"))
-    assert [p.student for p in match_folders(roster, ["team-1"], {("team-1", "l"): alone}).values()] == [
-        "ada"
-    ]
+    assert [
+        p.student for p in match_folders(roster, ["team-1"], {("team-1", "l"): alone}).values()
+    ] == ["ada"]
     assert match_folders(roster, ["team-1"], {("team-1", "l"): together}) == {}

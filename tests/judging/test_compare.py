@@ -80,7 +80,9 @@ def test_booleans_and_squares():
 def test_a_wider_float_will_do_unless_the_dtype_is_asked_for():
     float32_expected = EXPECTED.astype(np.float32)
     assert compare_value(EXPECTED, expected=float32_expected) is None
-    assert compare_value(EXPECTED, ComparisonRules(exact_dtype=True), float32_expected).kind == "dtype"
+    assert (
+        compare_value(EXPECTED, ComparisonRules(exact_dtype=True), float32_expected).kind == "dtype"
+    )
 
 
 def test_the_view_compares_the_weights_a_mask_leads_to():
@@ -155,7 +157,9 @@ def test_an_object_that_equals_everything_is_no_right_answer():
 def test_properties_say_what_fails_and_keep_quiet_otherwise(name, value, case_inputs, text):
     names = [f"attention_labs.comparers:{name}"]
     assert text in describe_failing_property(value, case_inputs, names)
-    assert describe_failing_property(np.eye(3), Inputs((0, 0, np.eye(3)), {"axis": 0}), names) is None
+    assert (
+        describe_failing_property(np.eye(3), Inputs((0, 0, np.eye(3)), {"axis": 0}), names) is None
+    )
 
 
 SMALL_CASE = TestCase("a small case", Inputs((np.ones((3, 2)),), {"axis": 1}), EXPECTED, {})
@@ -165,7 +169,9 @@ def test_messages_name_case_shapes_and_what_to_do():
     answer = call_student_function(lambda x, axis: EXPECTED.tolist(), SMALL_CASE.inputs)
     finding = judge([SMALL_CASE], [answer], RULES, [])
     text = render_text(finding)
-    assert "In the case “a small case”, inputs (3, 2), axis=1: Your function returned a list" in text
+    assert (
+        "In the case “a small case”, inputs (3, 2), axis=1: Your function returned a list" in text
+    )
     assert MISTAKES["returns-a-list"][1] in text
 
 
@@ -270,7 +276,9 @@ def test_an_explanation_that_contradicts_a_right_case_is_none():
     always_0 = misconception("always-0", lambda x, axis: x.sum(axis=0))
     assert judge_answer(always_0.function, always_0).misconception == "always-0"
     # Right in every case but one, where it agrees with a mistake that contradicts the others.
-    finding = judge_answer(lambda x, axis: x.sum(axis=0) if x[0, 0] == 1 else total(x, axis), always_0)
+    finding = judge_answer(
+        lambda x, axis: x.sum(axis=0) if x[0, 0] == 1 else total(x, axis), always_0
+    )
     assert finding.misconception is None
 
 
@@ -287,9 +295,14 @@ def test_two_errors_of_one_type_are_not_yet_the_same_error():
 def test_a_feature_of_all_failing_cases_is_named():
     finding = judge_answer(lambda x, axis: total(x, axis) + (axis == 1) * x.max())
     assert "2 of 4 cases are right" in finding.means
-    rows = [(label, Inputs((np.arange(12.0).reshape(3, 4) + n, 0))) for n, (label, _) in enumerate(CASES)]
+    rows = [
+        (label, Inputs((np.arange(12.0).reshape(3, 4) + n, 0)))
+        for n, (label, _) in enumerate(CASES)
+    ]
     cases = make_test_cases(total, rows)
-    double_answers = [call_student_function(lambda x, axis: 2 * total(x, axis), q.inputs) for q in cases]
+    double_answers = [
+        call_student_function(lambda x, axis: 2 * total(x, axis), q.inputs) for q in cases
+    ]
     finding = judge(cases, double_answers, RULES, [])
     assert "Every number is 2 times the expected one." in finding.means
 
@@ -345,7 +358,10 @@ def test_what_a_call_prints_can_be_the_answer():
     right = call_student_function(lambda: print("one \ntwo\n"), Inputs())
     assert compare_outcome("one\ntwo", right, rules) is None
     wrong = call_student_function(lambda: print("one\nthree"), Inputs())
-    assert "says in line 2 'three'; expected 'two'" in compare_outcome("one\ntwo", wrong, rules).observation
+    assert (
+        "says in line 2 'three'; expected 'two'"
+        in compare_outcome("one\ntwo", wrong, rules).observation
+    )
 
 
 def test_blanks_before_the_first_printed_line_count_and_those_at_ends_do_not():
@@ -412,7 +428,11 @@ NEGATIVE = ExpectedError("ValueError", "negative")
     ("expected", "answer", "text"),
     [
         (NEGATIVE, CallOutcome(None, "error", "ValueError: x is negative"), None),
-        (NEGATIVE, CallOutcome(None, "error", "UnicodeError: negative"), None),  # which is a ValueError
+        (
+            NEGATIVE,
+            CallOutcome(None, "error", "UnicodeError: negative"),
+            None,
+        ),  # which is a ValueError
         (
             NEGATIVE,
             CallOutcome(2.0, "float"),
@@ -462,8 +482,14 @@ def test_expected_errors_large_and_complex_numbers_and_other_keys(expected, answ
 
 def test_a_float_will_do_for_a_whole_number_where_the_rules_say_so():
     assert compare_outcome(3, CallOutcome(3.0, "float"), RULES).mistake == "not-a-whole-number"
-    assert compare_outcome([3, 4], CallOutcome([3.0, 4], "list"), ComparisonRules(floats_too=True)) is None
-    assert compare_outcome(3, CallOutcome(3.5, "float"), ComparisonRules(floats_too=True)).kind == "type"
+    assert (
+        compare_outcome([3, 4], CallOutcome([3.0, 4], "list"), ComparisonRules(floats_too=True))
+        is None
+    )
+    assert (
+        compare_outcome(3, CallOutcome(3.5, "float"), ComparisonRules(floats_too=True)).kind
+        == "type"
+    )
 
 
 def test_a_tolerance_may_have_an_absolute_part():
@@ -504,7 +530,9 @@ def test_one_array_that_is_filled_again_and_again_is_recognised():
     [("float32", 3e-7, True), ("float32", 1e-3, False), ("float64", 3e-7, False)],
 )
 @pytest.mark.parametrize("shape", ["a number", "a tuple"])
-def test_a_number_computed_from_float32_is_as_exact_as_a_float32_array(dtype, error, is_right, shape):
+def test_a_number_computed_from_float32_is_as_exact_as_a_float32_array(
+    dtype, error, is_right, shape
+):
     expected, value = 1.5, 1.5 + error
     if shape == "a tuple":
         expected, value = (expected, 2), (value, 2)

@@ -23,7 +23,9 @@ def adds_up(expected, value, tolerance, case_inputs):
     strange = [n for n in value if n not in numbers]
     if strange:
         return f"{strange[0]} is not in the list."
-    return None if sum(value) == target else f"Your numbers add up to {sum(value)}; expected {target}."
+    return (
+        None if sum(value) == target else f"Your numbers add up to {sum(value)}; expected {target}."
+    )
 
 
 def takes_anything(expected, value, tolerance, case_inputs):
@@ -117,18 +119,25 @@ def test_a_comparison_that_hangs_ends_and_costs_its_exercise_only(monkeypatch):
     assert finding.verdict is Verdict.WRONG and not any(finding.cases_correct)
     assert finding.observation == "Your result takes too long to be compared with the expected one."
     assert judge(cases, [CallOutcome(1, "int")] * 20, rules, []).verdict is Verdict.PASS
-    assert judge(cases, [CallOutcome(3, "int")] * 20, rules, []).observation == "It is another number."
+    assert (
+        judge(cases, [CallOutcome(3, "int")] * 20, rules, []).observation == "It is another number."
+    )
 
 
 def test_a_build_tests_a_comparison():
     assert find_lab_weaknesses(lab_of(first_pair, *CASES, compare=adds_up)) == []
     (sentence,) = find_lab_weaknesses(lab_of(first_pair, *CASES, compare=takes_nothing))
-    assert sentence == "a-lab: answer: the right answer 'first_pair' is refused. It is not as expected."
+    assert (
+        sentence
+        == "a-lab: answer: the right answer 'first_pair' is refused. It is not as expected."
+    )
     sentences = find_lab_weaknesses(lab_of(first_pair, *CASES, compare=takes_anything))
     assert any("what is right in another case is right in every case" in s for s in sentences)
 
 
 def test_a_build_says_how_to_query_a_returned_function():
-    with pytest.raises(ExerciseError, match=r"returns a function in its own case .* Say what is asked of it"):
+    with pytest.raises(
+        ExerciseError, match=r"returns a function in its own case .* Say what is asked of it"
+    ):
         find_lab_weaknesses(lab_of(lambda x: lambda: x, lambda rng: inputs(1)))
     assert call_student_function(lambda x: lambda: x, inputs(1)).type == "function"

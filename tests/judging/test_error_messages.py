@@ -40,7 +40,9 @@ def explain(code):
         raise AssertionError(f"{code} raises nothing")
     mistake = classify_error(text)
     assert mistake, text
-    return mistake, explain_error(mistake, CallOutcome(error=text, line=f"2: {code}", within="answer"))
+    return mistake, explain_error(
+        mistake, CallOutcome(error=text, line=f"2: {code}", within="answer")
+    )
 
 
 @pytest.mark.parametrize(
@@ -202,7 +204,9 @@ def test_a_variable_without_a_value_is_explained_by_its_line(source, words):
     line = source.splitlines()[caught.value.__traceback__.tb_next.tb_lineno - 1].strip()
     error = f"UnboundLocalError: {caught.value}"
     assert classify_error(error) == "variable-without-a-value"
-    assert words in explain_error("variable-without-a-value", CallOutcome(error=error, line=f"2: {line}"))
+    assert words in explain_error(
+        "variable-without-a-value", CallOutcome(error=error, line=f"2: {line}")
+    )
 
 
 def test_every_family_has_a_text_and_every_equivalent_is_a_sentence_or_code():

@@ -110,7 +110,9 @@ def judge_in_test(function, test, **values):
         (REFUSES, only_even, lambda n: 1 / 0, "raised ZeroDivisionError"),
     ],
 )
-def test_any_answer_that_passes_a_test_is_right_and_a_failure_is_quoted(test, right, wrong, sentence):
+def test_any_answer_that_passes_a_test_is_right_and_a_failure_is_quoted(
+    test, right, wrong, sentence
+):
     values = {"n": 4} if test == ADDS_UP else {}
     assert judge_in_test(right, test, **values) is None
     assert sentence in judge_in_test(wrong, test, **values)
@@ -171,7 +173,9 @@ def test_zeros_alone_pass_no_test():
 def test_variables_of_the_notebook_are_taken_from_the_expected_ones():
     test = "def share(answer, whole):\n    part = answer()['part']\n    assert len(part) * 2 == len(whole)\n"
     case_inputs = inputs_for_test(test, as_due=["whole"])
-    expected = run_test_function(lambda: {"part": [1, 2], "whole": [0, 1, 2, 3]}, **case_inputs.kwargs)
+    expected = run_test_function(
+        lambda: {"part": [1, 2], "whole": [0, 1, 2, 3]}, **case_inputs.kwargs
+    )
     assert compare_by_test_function(expected, expected, 0.0, case_inputs) is None
     student_events = run_test_function(lambda: {"part": [1], "whole": [0, 1]}, **case_inputs.kwargs)
     assert "fails: `len(part) * 2 == len(whole)`" in compare_by_test_function(

@@ -94,7 +94,9 @@ def graded_class(tmp_path_factory):
         path = folder / "submitted" / student / LAB / f"{LAB}.ipynb"
         path.parent.mkdir(parents=True)
         path.write_bytes(submission_bytes(fault))
-    process = autograder("grade", LAB, "--classroom", folder, "--json", folder / "rows.jsonl", here=True)
+    process = autograder(
+        "grade", LAB, "--classroom", folder, "--json", folder / "rows.jsonl", here=True
+    )
     assert process.returncode == 0, process.stderr
     for command in ("feedback", "report"):
         assert autograder(command, "--classroom", folder, here=True).returncode == 0
@@ -125,17 +127,30 @@ def test_no_number_of_a_hidden_case_is_in_any_message_page_or_table(graded_class
     _, texts, numbers_of_student = graded_class
     cases = lab(LAB).exercises[EXERCISE].test_cases()
     visible_numbers = numbers_in(cases)
-    hidden_numbers = {n.lstrip("-") for n in numbers_of_student[student] - visible_numbers if len(n) > 12}
+    hidden_numbers = {
+        n.lstrip("-") for n in numbers_of_student[student] - visible_numbers if len(n) > 12
+    }
     assert len(hidden_numbers) > 50 and len(texts) > 4 * len(FAULTS)
     leaks = {str(path): sorted(hidden_numbers & long_numbers(text)) for path, text in texts.items()}
     assert {path: numbers for path, numbers in leaks.items() if numbers} == {}
 
 
 def test_only_existing_kinds_of_cases_are_counted():
-    assert _describe_passed_cases(3, 4) == "Right in all 7 cases: 3 from the notebook's check, 4 hidden."
-    assert (_describe_passed_cases(3, 0), _describe_passed_cases(0, 1)) == ("Right in all 3 cases.", "Right.")
-    finding = _reword_without_hidden_inputs(Finding(Verdict.WRONG, "", (False,)), has_visible_cases=False)
-    assert finding.observation.startswith("In a hidden case (“") and "you can see" not in finding.observation
+    assert (
+        _describe_passed_cases(3, 4)
+        == "Right in all 7 cases: 3 from the notebook's check, 4 hidden."
+    )
+    assert (_describe_passed_cases(3, 0), _describe_passed_cases(0, 1)) == (
+        "Right in all 3 cases.",
+        "Right.",
+    )
+    finding = _reword_without_hidden_inputs(
+        Finding(Verdict.WRONG, "", (False,)), has_visible_cases=False
+    )
+    assert (
+        finding.observation.startswith("In a hidden case (“")
+        and "you can see" not in finding.observation
+    )
 
 
 @pytest.mark.parametrize(
@@ -178,7 +193,10 @@ def test_a_missing_answer_is_called_a_function_or_a_class(call, noun):
 def test_a_run_without_answers_is_described_by_its_end(run, verdict, message):
     finding = _explain_missing_outcomes(Exercise("softmax", points=1), run, CellRun())
     assert finding.verdict is verdict and finding.message.startswith(message)
-    assert _explain_missing_outcomes(Exercise("softmax", points=1), CellRun(outcomes=[]), CellRun()) is None
+    assert (
+        _explain_missing_outcomes(Exercise("softmax", points=1), CellRun(outcomes=[]), CellRun())
+        is None
+    )
 
 
 def test_a_missing_answer_has_the_verdict_of_the_cell_that_should_define_it():
@@ -219,7 +237,9 @@ def test_each_set_of_hidden_cases_is_drawn_once_in_a_process(monkeypatch):
     monkeypatch.setattr(Exercise, "draw", count_draws)
     cases = make_hidden_test_cases(exercise, 12345)
     assert make_hidden_test_cases(exercise, 12345) is cases
-    assert [inputs for _, inputs, _ in draw_hidden_cases(exercise, 12345)] == [q.inputs for q in cases]
+    assert [inputs for _, inputs, _ in draw_hidden_cases(exercise, 12345)] == [
+        q.inputs for q in cases
+    ]
     assert draws == [12345]
 
 

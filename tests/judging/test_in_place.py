@@ -133,7 +133,9 @@ def scales_both(rows, divisor):
 )
 def test_an_array_is_changed_in_place(answer, sentence):
     assert (
-        judge_in_place(scale, answer, inputs(np.arange(1, 7.0).reshape(2, 3) * 2.5, np.array([3.0])))
+        judge_in_place(
+            scale, answer, inputs(np.arange(1, 7.0).reshape(2, 3) * 2.5, np.array([3.0]))
+        )
         == sentence
     )
 
@@ -175,7 +177,10 @@ def test_an_argument_by_name_is_called_that():
 def test_the_result_counts_where_the_reference_returns_one():
     case_inputs = inputs([3, 1, 2])
     assert judge_in_place(list.pop, lambda x: x.pop(), case_inputs) is None
-    assert judge_in_place(list.pop, lambda x: x.pop() and None, case_inputs) == "Your function returned None."
+    assert (
+        judge_in_place(list.pop, lambda x: x.pop() and None, case_inputs)
+        == "Your function returned None."
+    )
     assert (
         judge_in_place(list.pop, lambda x: x.pop() * 2, case_inputs)
         == "Your function returned 4; expected 2."
@@ -205,9 +210,9 @@ def random_inputs(rng):
 def test_a_build_tests_mistakes_and_right_answers():
     lab = lab_of(sort, random_inputs, call="in place")
     exercise = lab.exercises["answer"]
-    exercise.misconception(means="You gave a sorted copy a name.", nudge="Which method sorts the list?")(
-        rebinds
-    )
+    exercise.misconception(
+        means="You gave a sorted copy a name.", nudge="Which method sorts the list?"
+    )(rebinds)
     exercise.variant(swaps)
     assert find_lab_weaknesses(lab) == []
     cases = exercise.test_cases()
@@ -235,7 +240,11 @@ def test_a_build_refuses_exercises_with_trivial_answers(reference, words):
 
 
 def test_a_build_names_the_way_to_work_in_place():
-    with pytest.raises(ExerciseError, match='say `call="in place"`, and what it leaves there is judged'):
+    with pytest.raises(
+        ExerciseError, match='say `call="in place"`, and what it leaves there is judged'
+    ):
         find_lab_weaknesses(lab_of(sort, random_inputs))
-    (sentence,) = (s for s in find_lab_weaknesses(lab_of(lambda v, s: None, random_inputs)) if "`pass`" in s)
+    (sentence,) = (
+        s for s in find_lab_weaknesses(lab_of(lambda v, s: None, random_inputs)) if "`pass`" in s
+    )
     assert 'is judged with `call="in place"`' in sentence

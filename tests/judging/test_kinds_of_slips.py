@@ -25,14 +25,18 @@ def judge_function(lab_name, name, function, seed=None):
 def test_a_number_in_float32_is_named_like_an_array_in_float32():
     answer = call_student_function(lambda: np.float32(2.5697), Inputs())
     difference = compare_outcome(2.569705, answer, RULES)
-    assert difference.mistake == "lower-precision" and "a float32; expected" in difference.observation
+    assert (
+        difference.mistake == "lower-precision" and "a float32; expected" in difference.observation
+    )
     assert compare_outcome(3.0, answer, RULES).mistake is None  # more than digits is wrong
     assert compare_outcome(2.569705, CallOutcome(2.5697, "float"), RULES).mistake is None
 
 
 def test_values_beside_an_expected_list_are_not_taken_for_its_parts():
     expected = [np.ones(2), np.ones(3)]
-    difference = compare_outcome(expected, call_student_function(lambda: (expected, 3.0), Inputs()), RULES)
+    difference = compare_outcome(
+        expected, call_student_function(lambda: (expected, 3.0), Inputs()), RULES
+    )
     assert difference.mistake == "more-than-the-list"
     assert difference.observation == (
         "Your function returned a tuple of 2 values; expected a list of 2 values."
@@ -122,7 +126,10 @@ def test_an_approximation_of_a_gradient_never_passes(seed):
     ("value", "meaningless"),
     [
         (4, {"the sign of {} changed", "the absolute value of {}", "the order of {} reversed"}),
-        (np.int64(4), {"the sign of {} changed", "the absolute value of {}", "the order of {} reversed"}),
+        (
+            np.int64(4),
+            {"the sign of {} changed", "the absolute value of {}", "the order of {} reversed"},
+        ),
         (True, {"the sign of {} changed", "{} squared", "{} increased by 1"}),
         ("sum", {"{} squared", "1 divided by {} in its place"}),
     ],

@@ -38,7 +38,9 @@ def random_vector(length):
 @pytest.fixture
 def exercise():
     exercise = Exercise("sums", points=1)
-    exercise.lab = SimpleNamespace(name="toy", limits={}, reference=SimpleNamespace(sums=row_by_row))
+    exercise.lab = SimpleNamespace(
+        name="toy", limits={}, reference=SimpleNamespace(sums=row_by_row)
+    )
     exercise.case("a few")(random_vector(5))
     exercise.case("many", memory=LIMIT)(random_vector(LENGTH))
 

@@ -14,7 +14,13 @@ from autograder.judging.error_messages import classify_error
 from autograder.judging.failure_patterns import list_features
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
-from autograder.values.case_records import CallOutcome, ComparisonRules, Inputs, Misconception, TestCase
+from autograder.values.case_records import (
+    CallOutcome,
+    ComparisonRules,
+    Inputs,
+    Misconception,
+    TestCase,
+)
 from autograder.values.common_mistakes import MISTAKES
 
 RULES = ComparisonRules()
@@ -168,7 +174,10 @@ def test_an_error_inside_a_called_function_names_that_function():
         "    return dot_product_attention(q, k, v, causal_mask(q.shape[1]), scale)\n"
     )
     finding = judge_source("dot_product_self_attention", source)
-    assert "The error occurs inside `dot_product_attention`, which your function calls" in finding.means
+    assert (
+        "The error occurs inside `dot_product_attention`, which your function calls"
+        in finding.means
+    )
     assert finding.misconception == "array-for-yes-or-no"
 
 
@@ -244,13 +253,18 @@ def test_two_errors_about_other_sizes_are_not_the_same_error():
         ((4, 3), "turned"),
         ((5, 4), "shapes-that-do-not-multiply"),
     ):
-        case, answer = make_case(np.ones(2), None, {"turned": prediction}, error=text.format(*sizes))
+        case, answer = make_case(
+            np.ones(2), None, {"turned": prediction}, error=text.format(*sizes)
+        )
         assert judge([case], [answer], RULES, [misconception]).misconception == name
 
 
 def test_every_matrix_of_a_batch_may_be_transposed():
     expected = np.arange(24.0).reshape(2, 3, 4)
-    assert compare_outcome(expected, CallOutcome(np.swapaxes(expected, 1, 2)), RULES).mistake == "transposed"
+    assert (
+        compare_outcome(expected, CallOutcome(np.swapaxes(expected, 1, 2)), RULES).mistake
+        == "transposed"
+    )
 
 
 def test_a_result_that_is_far_off_in_one_place_has_no_mistake_of_precision():
@@ -297,7 +311,9 @@ SQUARE = np.arange(1.0, 17).reshape(4, 4) ** 2 % 7 + 1
 
 def change_values(index, value=SQUARE, factor=0.3):
     value = value.copy()
-    value[index] *= np.linspace(1 + factor, 1 + 2 * factor, value[index].size).reshape(value[index].shape)
+    value[index] *= np.linspace(1 + factor, 1 + 2 * factor, value[index].size).reshape(
+        value[index].shape
+    )
     return value
 
 
@@ -361,7 +377,10 @@ def test_a_result_of_another_length_is_compared_with_a_part(transform, text):
 def test_a_mistake_with_another_shape_in_one_case_explains_nothing():
     """With a batch of one, the first sentence alone and all sentences in one heap are the same."""
     single, double = SQUARE.reshape(1, 4, 4), SQUARE.reshape(2, 2, 4)
-    cases = [TestCase("", Inputs(), x, {"first": CallOutcome(x[0])}) for x in (single, 2 * single, double)]
+    cases = [
+        TestCase("", Inputs(), x, {"first": CallOutcome(x[0])})
+        for x in (single, 2 * single, double)
+    ]
     answers = [CallOutcome(q.expected.reshape(-1, 4)) for q in cases]
     misconceptions = [Misconception("first", "Only the first sentence.", "")]
     assert judge(cases[:2], answers[:2], RULES, misconceptions).misconception == "first"
@@ -376,7 +395,8 @@ def test_lost_digits_are_no_numbers_in_other_places():
     assert finding.misconception == "precision-lost-on-the-way", finding.message
     assert "other positions" not in finding.message
     assert (
-        "other positions" in judge_pairs(SQUARE, SQUARE.ravel()[[2, 0, 1, *range(3, 16)]].reshape(4, 4)).means
+        "other positions"
+        in judge_pairs(SQUARE, SQUARE.ravel()[[2, 0, 1, *range(3, 16)]].reshape(4, 4)).means
     )
     # What is far off somewhere is no matter of digits.
     assert judge_pairs(expected, values, (expected, expected * 1.2)).misconception is None
@@ -387,7 +407,8 @@ def test_a_mistake_that_is_right_in_a_case_does_not_explain_its_failure():
     misconception = Misconception("overflows", "You took the exponential of all.", "Why?")
     expected = np.array([0.25, 0.75])
     cases = [
-        TestCase("", Inputs(), expected * n, {"overflows": CallOutcome(expected * n)}) for n in range(1, 5)
+        TestCase("", Inputs(), expected * n, {"overflows": CallOutcome(expected * n)})
+        for n in range(1, 5)
     ]
     cases.append(TestCase("", Inputs(), expected, {"overflows": CallOutcome(expected * np.nan)}))
     answers = [CallOutcome((q.expected * (1 + 1e-6)).astype(np.float32)) for q in cases]
@@ -414,8 +435,13 @@ def test_the_right_ones_of_several_values_are_named():
 
 
 def test_a_multiple_of_the_expected_count_is_described():
-    assert "In this case the result is 8 times too large." in judge_pairs(1000, 8000, (999, 5)).means
-    assert "In this case the expected value is 4 times larger." in judge_pairs(4096, 1024, (1, 5)).means
+    assert (
+        "In this case the result is 8 times too large." in judge_pairs(1000, 8000, (999, 5)).means
+    )
+    assert (
+        "In this case the expected value is 4 times larger."
+        in judge_pairs(4096, 1024, (1, 5)).means
+    )
     assert "times" not in judge_pairs(4, 8, (1, 5)).means  # the number of a token, say
 
 
@@ -441,7 +467,10 @@ def test_the_correlation_with_the_expected_numbers_is_described():
     text = judge_pairs(*strong[0], *strong[1:]).means
     assert "expected ones (r = 0.99" in text and "), so most of the formula is right" in text, text
     far = list(zip(expected, noise, strict=True))
-    assert "Your numbers are hardly correlated with the expected ones" in judge_pairs(*far[0], *far[1:]).means
+    assert (
+        "Your numbers are hardly correlated with the expected ones"
+        in judge_pairs(*far[0], *far[1:]).means
+    )
     moderate = [(a, a + 2 * b) for a, b in zip(expected, noise, strict=True)]
     assert "correlated" not in judge_pairs(*moderate[0], *moderate[1:]).means
     singles = [(float(n), n + 0.1 * (-1) ** n) for n in range(1, 8)]
@@ -486,7 +515,9 @@ def test_a_single_number_is_no_evidence_of_a_function():
     cases = [TestCase("", Inputs((n,)), float(n), {}) for n in range(4)]
     assert (
         "exponential"
-        in judge(cases, [CallOutcome(float(np.exp(n)), "float") for n in range(4)], RULES, []).message
+        in judge(
+            cases, [CallOutcome(float(np.exp(n)), "float") for n in range(4)], RULES, []
+        ).message
     )
 
 
@@ -514,7 +545,9 @@ def test_a_mistake_that_gives_half_of_the_wrong_results_explains_none():
     expected = [rng.normal(size=(3, 4)) for _ in range(4)]
     misconception = Misconception("cubed", "You cubed it.", "Why?")
     cases = [TestCase("", Inputs((x,)), x, {"cubed": CallOutcome(x**3)}) for x in expected]
-    answers = [CallOutcome(x**3 if i < 2 else rng.normal(size=x.shape)) for i, x in enumerate(expected)]
+    answers = [
+        CallOutcome(x**3 if i < 2 else rng.normal(size=x.shape)) for i, x in enumerate(expected)
+    ]
     assert judge(cases, answers, RULES, [misconception]).misconception is None
     answers[2] = CallOutcome(expected[2] ** 3)
     finding = judge(cases, answers, RULES, [misconception])

@@ -5,7 +5,13 @@ import pytest
 
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
-from autograder.values.case_records import CallOutcome, ComparisonRules, Inputs, Misconception, TestCase
+from autograder.values.case_records import (
+    CallOutcome,
+    ComparisonRules,
+    Inputs,
+    Misconception,
+    TestCase,
+)
 from autograder.values.common_mistakes import MISTAKES
 
 RULES = ComparisonRules()
@@ -13,7 +19,9 @@ RULES = ComparisonRules()
 SHAPES = [(2, 3, 4), (3, 2, 5), (1, 4, 3), (3, 3, 3)]
 MISCONCEPTIONS = [
     Misconception("halved", "You halved it.", "Why?", lambda x: x.cumsum(axis=-1) / 2),
-    Misconception("no-minus", "The minus is missing.", "Which sign?", lambda x: -x.cumsum(axis=-1) + 1),
+    Misconception(
+        "no-minus", "The minus is missing.", "Which sign?", lambda x: -x.cumsum(axis=-1) + 1
+    ),
 ]
 
 
@@ -111,7 +119,9 @@ def test_parts_in_another_order_and_one_part_alone():
     finding = judge_answer(lambda x: (x, -x.sum(axis=-1), x.T), reference, misconceptions=[])
     assert finding.misconception == "other-sign"
     assert finding.means.startswith("Only the second of the 3 values is wrong: every number")
-    finding = judge_answer(lambda x: (x, x.sum(axis=-1), x.T / x.shape[-1]), reference, misconceptions=[])
+    finding = judge_answer(
+        lambda x: (x, x.sum(axis=-1), x.T / x.shape[-1]), reference, misconceptions=[]
+    )
     assert finding.misconception == "times-a-size"
     assert "the third of the 3 values is wrong: every number is 1/n times" in finding.means
 
@@ -151,7 +161,10 @@ def test_few_numbers_or_some_cases_are_no_evidence_of_a_transformation():
     assert finding.misconception is None
     finding = judge_answer(lambda x: -right(x) if x.shape[0] > 1 else right(x), misconceptions=[])
     assert finding.misconception is None
-    assert judge_answer(lambda x: right(x) * len(x) + (len(x) > 2), misconceptions=[]).misconception is None
+    assert (
+        judge_answer(lambda x: right(x) * len(x) + (len(x) > 2), misconceptions=[]).misconception
+        is None
+    )
 
 
 def test_a_known_mistake_where_it_runs_and_an_error_elsewhere():

@@ -33,7 +33,9 @@ def clock(monkeypatch, *seconds):
     monkeypatch.setattr(bar.time, "monotonic", lambda: next(ticks))
 
 
-def test_things_that_are_watched_move_a_bar_that_says_how_long_it_will_be(displayed_bars, monkeypatch):
+def test_things_that_are_watched_move_a_bar_that_says_how_long_it_will_be(
+    displayed_bars, monkeypatch
+):
     clock(monkeypatch, 0.0, 3.0, 6.0)
     assert list(bar.watched("abc")) == ["a", "b", "c"]
     (texts,) = displayed_bars

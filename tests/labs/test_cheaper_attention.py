@@ -21,7 +21,9 @@ ROOT = Path(__file__).parents[2]
 def lab():
     """The solution, and what the cells that only show something define besides."""
     names = SimpleNamespace(**vars(read_lab(read_course(ROOT), "cheaper-attention").reference))
-    for cell in nbformat.read(ROOT / "solutions/cheaper-attention/cheaper-attention.ipynb", 4).cells:
+    for cell in nbformat.read(
+        ROOT / "solutions/cheaper-attention/cheaper-attention.ipynb", 4
+    ).cells:
         if "illustration" in cell.metadata.get("tags", ()):
             for node in ast.parse(cell.source).body:
                 ways = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "ways"
@@ -45,7 +47,10 @@ def slow(queries, keys, values, causal=False):
         total = math.fsum(weights)
         columns = zip(*values, strict=True)
         contexts.append(
-            [math.fsum(w * v for w, v in zip(weights, column, strict=True)) / total for column in columns]
+            [
+                math.fsum(w * v for w, v in zip(weights, column, strict=True)) / total
+                for column in columns
+            ]
         )
     return np.array(contexts)
 
@@ -123,7 +128,9 @@ def right(lab, way, keys, symbols, codes):
 def shares(lab, pairs, draws=60):
     rng = np.random.default_rng(99)  # another seed than the notebook's
     drawn = [lab.draw(rng, pairs) for _ in range(draws)]
-    return {name: np.mean([right(lab, way, *one) for one in drawn]) for name, way in lab.ways.items()}
+    return {
+        name: np.mean([right(lab, way, *one) for one in drawn]) for name, way in lab.ways.items()
+    }
 
 
 def test_a_state_forgets_and_softmax_does_not(lab):

@@ -351,7 +351,9 @@ def break_file(whole, what):
         vectors[words.index("august"), 0] += 3e-5
     if "NaN" in what:
         vectors[words.index("august")] = np.nan
-    return {language: Embeddings(language, "fastText", tuple(w), v) for language, (w, v) in sets.items()}
+    return {
+        language: Embeddings(language, "fastText", tuple(w), v) for language, (w, v) in sets.items()
+    }
 
 
 @pytest.mark.parametrize(

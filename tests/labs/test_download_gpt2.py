@@ -56,7 +56,9 @@ class Server:
 
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.http.server_port}"
-        threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        threading.Thread(
+            target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
 
     def answer(self, handler):
         wanted = handler.headers.get("Range")
@@ -202,7 +204,10 @@ def test_it_works_behind_a_proxy(server, tmp_path, monkeypatch):
 
 def test_a_connection_that_breaks_for_good_is_refused(server, tmp_path):
     server.cuts = [100, 0, 0, 0, 0]
-    refused(lambda: get(server, tmp_path), r"4 attempts failed \(.+\): try again later, the download goes on")
+    refused(
+        lambda: get(server, tmp_path),
+        r"4 attempts failed \(.+\): try again later, the download goes on",
+    )
     assert_nothing_half(tmp_path)
     assert (tmp_path / PART / LARGE).stat().st_size == 100
 
@@ -211,7 +216,9 @@ def test_another_content_is_refused_and_thrown_away(server, tmp_path):
     body = bytearray(BODIES[LARGE])
     body[500_000] ^= 1
     server.files[f"/{LARGE}"] = bytes(body)
-    refused(lambda: get(server, tmp_path), "has another content than expected .* and was thrown away")
+    refused(
+        lambda: get(server, tmp_path), "has another content than expected .* and was thrown away"
+    )
     assert_nothing_half(tmp_path)
     assert not (tmp_path / PART / LARGE).exists()
     server.files[f"/{LARGE}"] = BODIES[LARGE]
@@ -242,7 +249,9 @@ def test_a_disk_that_fills_up_is_refused_and_goes_on_later(server, tmp_path, mon
     right_open = Path.open
     monkeypatch.setattr(download_gpt2, "PIECE", 65_536)
     monkeypatch.setattr(
-        Path, "open", lambda path, mode="r": FullDisk(path, "ab") if mode == "ab" else right_open(path, mode)
+        Path,
+        "open",
+        lambda path, mode="r": FullDisk(path, "ab") if mode == "ab" else right_open(path, mode),
     )
     refused(lambda: get(server, tmp_path), r"cannot be written \(No space left on device\)")
     assert_nothing_half(tmp_path)
@@ -256,7 +265,9 @@ def test_a_disk_that_fills_up_is_refused_and_goes_on_later(server, tmp_path, mon
 
 def test_a_missing_file_is_refused(server, tmp_path):
     del server.files["/vocab.json"]
-    refused(lambda: get(server, tmp_path), r"vocab.json cannot be had \(the server says 404 Not Found\)")
+    refused(
+        lambda: get(server, tmp_path), r"vocab.json cannot be had \(the server says 404 Not Found\)"
+    )
     assert_nothing_half(tmp_path)
 
 
@@ -265,7 +276,9 @@ def test_no_network_is_refused(tmp_path, server):
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     act = lambda: fetch(tmp_path, url, files=FILES, wait=0.001)  # noqa: E731
-    refused(act, r"config.json cannot be read, 4 attempts failed \(.*refused\)|cannot be read.*refused")
+    refused(
+        act, r"config.json cannot be read, 4 attempts failed \(.*refused\)|cannot be read.*refused"
+    )
     assert_nothing_half(tmp_path)
 
 
@@ -328,13 +341,16 @@ def test_the_command_says_size_and_licence_first():
     )
     assert ran.returncode == 1
     assert (
-        ran.stderr == "Stopped. What has been fetched is kept, and the next `make data` goes on from there.\n"
+        ran.stderr
+        == "Stopped. What has been fetched is kept, and the next `make data` goes on from there.\n"
     )
 
 
 def test_make_data_fetches_both():
     for makefile in ("Makefile", "docs/bundle.mk"):
-        recipe = (ROOT / makefile).read_text("utf-8").partition("\ndata: setup")[2].partition("\n\n")[0]
+        recipe = (
+            (ROOT / makefile).read_text("utf-8").partition("\ndata: setup")[2].partition("\n\n")[0]
+        )
         assert "attention_labs.download\n" in recipe and "attention_labs.download_gpt2" in recipe
 
 

@@ -56,7 +56,10 @@ def test_a_set_says_what_it_is(sets):
     assert french.language == "fr" and french.name == "shipped (constructed)"
     assert french.vectors.shape == (len(french), 300) and french.vectors.dtype == np.float32
     assert list(french) == list(french.words)
-    assert repr(french) == f"<{len(french):,} French words of the shipped (constructed) set, 300 dimensions>"
+    assert (
+        repr(french)
+        == f"<{len(french):,} French words of the shipped (constructed) set, 300 dimensions>"
+    )
 
 
 def test_a_set_is_looked_up_by_word_and_cannot_be_changed(sets):
@@ -289,7 +292,9 @@ def problems(rows):
                 messages.append(f"{text}: a form twice")
             if text != " ".join(text.split()):
                 messages.append(f"{text}: stray spaces")
-            messages += [f"{form}: not as tokenize splits it" for form in forms if tokenize(form) != [form]]
+            messages += [
+                f"{form}: not as tokenize splits it" for form in forms if tokenize(form) != [form]
+            ]
             if unicodedata.normalize("NFC", text) != text:
                 messages.append(f"{text}: not NFC")
         if (row["english"], row["french"]) in words:
@@ -334,7 +339,9 @@ def test_the_lexicon_covers_what_it_should(lexicon):
         *("government", "economy", "family", "food", "travel", "school", "weather", "basic verbs"),
     }
     pairs = {(e, f) for m in lexicon for e in m.words("en") for f in m.words("fr")}
-    for pair in "the-l of-d not-n i-j that-qu is-est was-été signed-signée cats-chats seven-sept".split():
+    for (
+        pair
+    ) in "the-l of-d not-n i-j that-qu is-est was-été signed-signée cats-chats seven-sept".split():
         assert tuple(pair.split("-")) in pairs
 
 
@@ -368,7 +375,8 @@ def test_a_new_row_moves_no_other_word(lexicon):
     for language, vectors in original_vectors.items():
         assert len(extended_vectors[language]) == len(vectors) + 1
         assert all(
-            np.array_equal(extended_vectors[language][word], vector) for word, vector in vectors.items()
+            np.array_equal(extended_vectors[language][word], vector)
+            for word, vector in vectors.items()
         )
 
 

@@ -83,14 +83,18 @@ def make_model(tensors, heads):
 def slow_norm(x, gain, bias):
     mean = math.fsum(x) / len(x)
     variance = math.fsum((a - mean) ** 2 for a in x) / len(x)
-    return [(a - mean) / math.sqrt(variance + 1e-5) * g + b for a, g, b in zip(x, gain, bias, strict=True)]
+    return [
+        (a - mean) / math.sqrt(variance + 1e-5) * g + b
+        for a, g, b in zip(x, gain, bias, strict=True)
+    ]
 
 
 def slow_linear(x, weight, bias):
     """One token times a matrix (in, out), plus a bias, sum by sum."""
     columns = zip(*weight, strict=True)
     return [
-        math.fsum(a * w for a, w in zip(x, c, strict=True)) + b for c, b in zip(columns, bias, strict=True)
+        math.fsum(a * w for a, w in zip(x, c, strict=True)) + b
+        for c, b in zip(columns, bias, strict=True)
     ]
 
 
@@ -110,7 +114,9 @@ def slow_attention(tokens, p, heads):
                 for key in keys
             ]
             for column in range(size):
-                weighted = [power * value[column] for power, value in zip(powers, values, strict=True)]
+                weighted = [
+                    power * value[column] for power, value in zip(powers, values, strict=True)
+                ]
                 contexts.append(math.fsum(weighted) / math.fsum(powers))
         mixed.append(slow_linear(contexts, p["attn.c_proj.weight"], p["attn.c_proj.bias"]))
     return mixed
@@ -127,18 +133,26 @@ def add(x, y):
 def slow_logits(tokens, model):
     """Logits of one text, (L, V), from the equations of the paper."""
     t = {name: tensor.astype(float).tolist() for name, tensor in model.tensors.items()}
-    stream = [add(t["wte.weight"][token], t["wpe.weight"][place]) for place, token in enumerate(tokens)]
+    stream = [
+        add(t["wte.weight"][token], t["wpe.weight"][place]) for place, token in enumerate(tokens)
+    ]
     for n in range(model.layers):
         p = {part: t[f"h.{n}.{part}"] for part in gpt2.PARTS}
         normalised = [slow_norm(x, p["ln_1.weight"], p["ln_1.bias"]) for x in stream]
         stream = list(map(add, stream, slow_attention(normalised, p, model.heads)))
         for place, x in enumerate(stream):
             y = slow_norm(x, p["ln_2.weight"], p["ln_2.bias"])
-            hidden = [slow_gelu(z) for z in slow_linear(y, p["mlp.c_fc.weight"], p["mlp.c_fc.bias"])]
-            stream[place] = add(x, slow_linear(hidden, p["mlp.c_proj.weight"], p["mlp.c_proj.bias"]))
+            hidden = [
+                slow_gelu(z) for z in slow_linear(y, p["mlp.c_fc.weight"], p["mlp.c_fc.bias"])
+            ]
+            stream[place] = add(
+                x, slow_linear(hidden, p["mlp.c_proj.weight"], p["mlp.c_proj.bias"])
+            )
     last = [slow_norm(x, t["ln_f.weight"], t["ln_f.bias"]) for x in stream]
     nothing = [0.0] * len(t["wte.weight"])
-    return np.array([slow_linear(y, list(zip(*t["wte.weight"], strict=True)), nothing) for y in last])
+    return np.array(
+        [slow_linear(y, list(zip(*t["wte.weight"], strict=True)), nothing) for y in last]
+    )
 
 
 @pytest.mark.parametrize("heads", [1, 3, 4])
@@ -175,7 +189,9 @@ def test_the_logits_are_those_of_transformers(solution, tmp_path):
             parameter.add_(0.2 * torch.randn_like(parameter))
         expected = other(tokens).logits.numpy()
     other.save_pretrained(tmp_path)
-    (tmp_path / "vocab.json").write_text(json.dumps({str(n): n for n in range(96)} | {gpt2.END: 96}))
+    (tmp_path / "vocab.json").write_text(
+        json.dumps({str(n): n for n in range(96)} | {gpt2.END: 96})
+    )
     (tmp_path / "merges.txt").write_text("#version: 0.2\n")
     lab = use_model(solution, Checkpoint("other", True, *gpt2._read_files(tmp_path)))
     assert np.abs(lab.gpt2_logits(tokens.numpy(), lab.BLOCKS) - expected).max() < 1e-5
@@ -191,7 +207,9 @@ def test_gpt2_small_has_124_million_parameters(lab, stand_in):
 
 
 # `regex` may know a newer Unicode than Python, and takes four control characters for no space.
-KNOWN = st.characters(codec="utf-8", exclude_categories=["Cn"], exclude_characters="\x1c\x1d\x1e\x1f")
+KNOWN = st.characters(
+    codec="utf-8", exclude_categories=["Cn"], exclude_characters="\x1c\x1d\x1e\x1f"
+)
 
 
 def test_words_are_split_as_gpt2_splits_them():
@@ -253,7 +271,9 @@ def test_encoding_goes_by_rank_and_not_by_length(lab, stand_in):
     assert lab.encode_word(tuple("hath"), lab.RANKS) == ("h", "a", "th")
     assert longest_pieces("hath", {"".join(pair) for pair in lab.RANKS}) == ("hat", "h")
     known = {"".join(pair) for pair in stand_in.ranks}
-    words = ["".join(word) for word in np.random.default_rng(0).choice(list("aehnort"), size=(100, 8))]
+    words = [
+        "".join(word) for word in np.random.default_rng(0).choice(list("aehnort"), size=(100, 8))
+    ]
     differ = 0
     for word in words:
         tokens = lab.encode_word(tuple(word), stand_in.ranks)
@@ -263,7 +283,11 @@ def test_encoding_goes_by_rank_and_not_by_length(lab, stand_in):
 
 
 def test_a_text_comes_back_from_its_tokens(lab, stand_in):
-    for text in ("The key is under the table.", "naïve café, 日本", ' "Where is the lamp?" asked Ida. '):
+    for text in (
+        "The key is under the table.",
+        "naïve café, 日本",
+        ' "Where is the lamp?" asked Ida. ',
+    ):
         assert stand_in.decode(lab.encode(text)[0]) == text
 
 
@@ -274,11 +298,16 @@ def test_the_stand_in_has_the_checkpoints_format(stand_in):
     from safetensors import safe_open
 
     path = gpt2.DATA / f"{gpt2.STAND_IN}model.safetensors"
-    assert sum((gpt2.DATA / f"{gpt2.STAND_IN}{name}").stat().st_size for name in gpt2.FILES) < 2_000_000
+    assert (
+        sum((gpt2.DATA / f"{gpt2.STAND_IN}{name}").stat().st_size for name in gpt2.FILES)
+        < 2_000_000
+    )
     with safe_open(path, framework="np") as file:
         names = set(file.keys())
         assert file.metadata() == {"format": "pt"}
-    blocks = {f"h.{n}.{part}" for n in range(stand_in.layers) for part in (*gpt2.PARTS, "attn.bias")}
+    blocks = {
+        f"h.{n}.{part}" for n in range(stand_in.layers) for part in (*gpt2.PARTS, "attn.bias")
+    }
     assert names == blocks | {"wte.weight", "wpe.weight", "ln_f.weight", "ln_f.bias"}
     assert list(stand_in.vocabulary)[:256] == gpt2.BYTE_SYMBOLS
     assert list(stand_in.vocabulary)[256:-1] == ["".join(pair) for pair in stand_in.ranks]
@@ -296,7 +325,9 @@ def test_the_stand_ins_weights_are_large_enough_to_tell(stand_in):
 
 
 def test_transformers_names_are_read_too(tmp_path):
-    tensors = {f"transformer.{name}": tensor for name, tensor in random_tensors(positions=5).items()}
+    tensors = {
+        f"transformer.{name}": tensor for name, tensor in random_tensors(positions=5).items()
+    }
     write_model(tmp_path, tensors, positions=5)
     loaded = gpt2.load("real", tmp_path)
     assert np.array_equal(loaded.tensors["wpe.weight"], tensors["transformer.wpe.weight"])
@@ -331,7 +362,9 @@ def write_model(data, tensors, positions=20, vocabulary=50):
 
 def test_a_file_that_was_written_by_hand_is_read(tmp_path):
     tensors = random_tensors()
-    mask = {"h.0.attn.bias": np.ones((1, 1, 20, 20), np.float32)}  # the published file has such masks
+    mask = {
+        "h.0.attn.bias": np.ones((1, 1, 20, 20), np.float32)
+    }  # the published file has such masks
     write_model(tmp_path, {**mask, **tensors})
     model = gpt2.load(data_dir=tmp_path)
     assert model.is_real and model.heads == 3 and model.layers == 2
@@ -393,7 +426,11 @@ BROKEN = {
         drop("ln_f.bias"),
         "the tensor ln_f.bias is missing; expected float32",
     ),
-    "half precision": ("model.safetensors", half_precision, r"wpe.weight is float16 of shape \(20, 12\)"),
+    "half precision": (
+        "model.safetensors",
+        half_precision,
+        r"wpe.weight is float16 of shape \(20, 12\)",
+    ),
     "transposed": (
         "model.safetensors",
         transposed,
@@ -411,7 +448,11 @@ BROKEN = {
         lambda p: p.write_text("{}"),
         r"config.json cannot be read \('n_embd'\)",
     ),
-    "merges that are no text": ("merges.txt", lambda p: p.write_bytes(b"\xff"), "merges.txt cannot be read"),
+    "merges that are no text": (
+        "merges.txt",
+        lambda p: p.write_bytes(b"\xff"),
+        "merges.txt cannot be read",
+    ),
 }
 
 
@@ -466,5 +507,7 @@ def test_what_the_pictures_say_in_words():
     scores = np.array([[0.1, 0.2], [0.9, 0.0]])
     _, alt = pictures.head_map.__wrapped__({"induction_score": scores})
     assert "at most 0.90, in layer 1, head 0; mean 0.30" in alt
-    _, alt = pictures.lens.__wrapped__(["block 0"], ["Ġa", "b"], [["c", "Ġd"]], np.array([[0.5, 0.25]]))
+    _, alt = pictures.lens.__wrapped__(
+        ["block 0"], ["Ġa", "b"], [["c", "Ġd"]], np.array([[0.5, 0.25]])
+    )
     assert "block 0: c 0.50, ·d 0.25" in alt

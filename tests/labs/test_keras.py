@@ -86,11 +86,17 @@ def assert_named(exercise, name, function):
         (lambda ops, a, b: ops.concatenate([a, b], 0), "parts-that-do-not-join"),
     ],
 )  # fmt: skip
-def test_a_backends_error_is_put_into_plain_words_and_shown_without_its_own_names(keras, does, mistake):
+def test_a_backends_error_is_put_into_plain_words_and_shown_without_its_own_names(
+    keras, does, mistake
+):
     left, right = np.ones((2, 3), np.float32), np.ones((4, 5), np.float32)
     answer = call_student_function(lambda: does(keras.ops, left, right), inputs())
     assert classify_error(answer.error) == mistake, answer.error
-    assert "{{" not in answer.error and "[Op" not in answer.error and not answer.error.endswith("name:")
+    assert (
+        "{{" not in answer.error
+        and "[Op" not in answer.error
+        and not answer.error.endswith("name:")
+    )
 
 
 # Without Keras.
@@ -162,7 +168,9 @@ def test_layers_are_asked_for_few_shapes(exercise):
 
     def shapes(seed):
         edge_cases = [inputs for _, inputs, edge in exercise.draw(seed) if edge]
-        arrays = [(*inputs.args, *inputs.kwargs.get("weights", {}).values()) for inputs in edge_cases]
+        arrays = [
+            (*inputs.args, *inputs.kwargs.get("weights", {}).values()) for inputs in edge_cases
+        ]
         return {tuple(array.shape for array in case_arrays) for case_arrays in arrays}
 
     assert shapes(0) == shapes(1) and len(shapes(0)) <= 22, "is its domain steady?"
@@ -331,7 +339,9 @@ def test_the_solutions_layer_with_one_thing_wrong_is_named(keras, name, misconce
     namespace = {"keras": keras, "ops": keras.ops, "np": np}
     exec(source, namespace)
     result = finding(BY_NAME[name], namespace[name], None)
-    assert (result.verdict is Verdict.PASS, result.misconception) == (False, misconception), result.message
+    assert (result.verdict is Verdict.PASS, result.misconception) == (False, misconception), (
+        result.message
+    )
 
 
 @needs_keras
@@ -442,7 +452,9 @@ def in_numpy(self, queries, keys, values, d_k, mask=None):
 def weights_held_back(self, queries, keys, values, d_k, mask=None):
     from keras import ops
 
-    return ops.stop_gradient(ops.softmax(attend_with_scores(queries, keys, d_k, mask, ops))) @ values
+    return (
+        ops.stop_gradient(ops.softmax(attend_with_scores(queries, keys, d_k, mask, ops))) @ values
+    )
 
 
 def not_low_enough_for_80(self, queries, keys, values, d_k, mask=None):

@@ -124,7 +124,8 @@ def test_another_order_of_the_groups_would_be_noticed(keras, our_layers):
     layer = keras.layers.GroupQueryAttention(D_HEAD, HEADS, 2, use_bias=False)
     with_tables(layer, arrays, tables, 2)
     tiled_tables = [
-        np.tile(table.reshape(D, 2, D_HEAD), (1, HEADS // 2, 1)).reshape(D, D) for table in tables[1:3]
+        np.tile(table.reshape(D, 2, D_HEAD), (1, HEADS // 2, 1)).reshape(D, D)
+        for table in tables[1:3]
     ]
     result = our_layers.multi_head_attention(*arrays, tables[0], *tiled_tables, tables[3], HEADS)
     assert largest_difference(keras, layer, arrays, None, result) > 0.01

@@ -67,8 +67,12 @@ def test_a_changed_file_is_noticed(tmp_path, monkeypatch, capsys):
 def test_all_words_are_of_the_lexicon():
     lexicon = _script("build_embeddings").read_lexicon()
     for side, language, further_words in ((0, "en", {"o"}), (1, "fr", set())):
-        lexicon_words = {word for meaning in lexicon for word in meaning.words(language)} | further_words
-        strange = {w for pair in sentence_pairs() for w in pair[side] if not w.isdigit()} - lexicon_words
+        lexicon_words = {
+            word for meaning in lexicon for word in meaning.words(language)
+        } | further_words
+        strange = {
+            w for pair in sentence_pairs() for w in pair[side] if not w.isdigit()
+        } - lexicon_words
         assert not strange
 
 

@@ -90,7 +90,10 @@ def test_parts_merge_in_any_order(lab):
 
 
 def test_what_the_pictures_say_in_words():
-    assert "36 in total; with a cache one in each step, 8 in total" in pictures.what_is_made.__wrapped__(8)[1]
+    assert (
+        "36 in total; with a cache one in each step, 8 in total"
+        in pictures.what_is_made.__wrapped__(8)[1]
+    )
     _, alt = pictures.recall.__wrapped__(range(4), {"window": [1, 1, 0, 1]}, 0.1)
     assert "at the distances 0 to 1, 3." in alt
     _, alt = pictures.memory.__wrapped__([1, 2], {"all": [1000, 4_000_000]})

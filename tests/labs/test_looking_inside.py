@@ -70,7 +70,9 @@ def repetition_loss(parameters):
 def test_the_set_up_cell_has_the_functions_of_the_lab_before():
     other, tokens = lab("tiny-transformer").reference, said_twice(6, rows=3)
     ours = LAB.reference.next_token_logits(tokens, TINY.parameters, TINY.heads)
-    assert np.allclose(ours, other.next_token_logits(tokens, TINY.parameters, TINY.heads), rtol=0, atol=1e-12)
+    assert np.allclose(
+        ours, other.next_token_logits(tokens, TINY.parameters, TINY.heads), rtol=0, atol=1e-12
+    )
 
 
 def test_the_heads_are_where_the_notebook_says():
@@ -87,7 +89,9 @@ def test_a_head_that_spreads_its_attention_evenly_has_the_scores_that_the_notebo
     length = 2 * HALF
     even = np.tri(length) / np.arange(1, length + 1)[:, None]
     assert LAB.reference.previous_token_score(even) == pytest.approx(0.08, abs=0.005)
-    assert LAB.reference.induction_score(even, said_twice(HALF)[0]) == pytest.approx(0.03, abs=0.005)
+    assert LAB.reference.induction_score(even, said_twice(HALF)[0]) == pytest.approx(
+        0.03, abs=0.005
+    )
 
 
 @pytest.mark.long
@@ -96,12 +100,17 @@ def test_what_is_lost_with_a_head():
     losses_by_heads = {}
     for ablated_heads in [(), ((0, 1),), ((1, 0),), ((1, 1),), ((1, 0), (1, 1))]:
         poorer = without(*ablated_heads)
-        losses_by_heads[ablated_heads] = (repetition_loss(poorer), losses(TINY.held_out, poorer).mean())
+        losses_by_heads[ablated_heads] = (
+            repetition_loss(poorer),
+            losses(TINY.held_out, poorer).mean(),
+        )
     assert losses_by_heads[()][0] < 0.15
     assert losses_by_heads[((0, 1),)][0] > np.log(WORDS)
     assert all(0.3 < losses_by_heads[(head,)][0] < 1.5 for head in ((1, 0), (1, 1)))
     assert losses_by_heads[((1, 0), (1, 1))][0] > 9
-    assert all(stories > 1.2 for ablated_heads, (_, stories) in losses_by_heads.items() if ablated_heads)
+    assert all(
+        stories > 1.2 for ablated_heads, (_, stories) in losses_by_heads.items() if ablated_heads
+    )
 
 
 @pytest.mark.long
@@ -110,7 +119,12 @@ def test_two_pairs_of_heads_can_be_spared_better_than_the_other_four():
     by_pair = {pair: repetition_loss(without(*pair)) for pair in combinations(HEADS, 2)}
     spared = [((0, 0), (1, 1)), ((0, 0), (1, 0))]
     assert sorted(by_pair, key=by_pair.get)[:2] == spared
-    assert min(loss for pair, loss in by_pair.items() if pair not in spared) > 6 > 3.5 > by_pair[spared[1]]
+    assert (
+        min(loss for pair, loss in by_pair.items() if pair not in spared)
+        > 6
+        > 3.5
+        > by_pair[spared[1]]
+    )
 
 
 @pytest.mark.long

@@ -87,16 +87,23 @@ def test_each_misconception_takes_the_arguments_of_every_case(name):
 @MISCONCEPTION_PARAMETERS
 @FRESH
 def test_each_right_variant_passes(name, seed):
-    results = {f.__name__: finding(name, answers(name, f, seed), seed) for f in EXERCISES[name].variants}
+    results = {
+        f.__name__: finding(name, answers(name, f, seed), seed) for f in EXERCISES[name].variants
+    }
     assert {
-        variant: result.message for variant, result in results.items() if result.verdict is not Verdict.PASS
+        variant: result.message
+        for variant, result in results.items()
+        if result.verdict is not Verdict.PASS
     } == {}
 
 
 @MISCONCEPTION_PARAMETERS
 def test_the_reference_passes_and_the_cases_do_not_repeat(name):
     for seed in SEEDS:
-        assert finding(name, answers(name, EXERCISES[name].reference, seed), seed).verdict is Verdict.PASS
+        assert (
+            finding(name, answers(name, EXERCISES[name].reference, seed), seed).verdict
+            is Verdict.PASS
+        )
     inputs_by_seed = [repr([q.inputs for q in draw_cases(name, seed)]) for seed in SEEDS]
     assert len(set(inputs_by_seed)) > len(SEEDS) // 2, (
         "fresh cases must be fresh"
@@ -113,7 +120,9 @@ def test_every_message_has_its_parts():
         for m in exercise.misconceptions:
             assert m.means.endswith((".", "!", "?")), (exercise.name, m.name)
             assert m.nudge.endswith((".", "!", "?")), (exercise.name, m.name)
-            max_characters = 700 if " + " in m.name else 420  # two mistakes have the sentences of both
+            max_characters = (
+                700 if " + " in m.name else 420
+            )  # two mistakes have the sentences of both
             assert len(m.means) + len(m.nudge) < max_characters, (exercise.name, m.name)
 
 
@@ -242,7 +251,9 @@ def test_what_is_wrong_at_one_edge_only_is_refused(name, edge, function):
     all_cases = draw_cases(name, None)
     result = finding(name, [call_student_function(function, q.inputs) for q in all_cases], None)
     assert result.verdict is Verdict.WRONG
-    assert {q.edge for q, right in zip(all_cases, result.cases_correct, strict=True) if not right} == {
+    assert {
+        q.edge for q, right in zip(all_cases, result.cases_correct, strict=True) if not right
+    } == {
         edge,
     }
 

@@ -97,7 +97,10 @@ EQUIVALENT = {
     ("gpt2_block", "queries @ keys.swapaxes(-2, -1)"): "swapping has no direction",
     ("gpt2_block", "keys.swapaxes(-1, +2)"): "of four axes, -2 is 2",
     ("gpt2_block", "--2"): "the same",
-    ("feature_map", "np.where(x >= 0, x + 1, np.exp(np.minimum(x, 0)))"): "at 0 both branches give 1",
+    (
+        "feature_map",
+        "np.where(x >= 0, x + 1, np.exp(np.minimum(x, 0)))",
+    ): "at 0 both branches give 1",
 }
 
 
@@ -163,7 +166,9 @@ def _statement(tree, number):
     node = [n for n in ast.walk(tree) if not _is_docstring(n, tree)][number]
     surrounding = node
     for parent in ast.walk(tree):
-        if isinstance(parent, ast.expr) and any(child is node for child in ast.iter_child_nodes(parent)):
+        if isinstance(parent, ast.expr) and any(
+            child is node for child in ast.iter_child_nodes(parent)
+        ):
             surrounding = parent
     return ast.unparse(surrounding)
 
@@ -197,7 +202,9 @@ def survives(exercise, source):
 def test_every_mutant_is_caught(exercise):
     all_mutants = list(mutants(answer_source(exercise)))
     survivors = {change for change, source in all_mutants if survives(exercise, source)}
-    assert len(all_mutants) >= 2, "too few places to change: teach mutants() this solution's operators"
+    assert len(all_mutants) >= 2, (
+        "too few places to change: teach mutants() this solution's operators"
+    )
     unexplained = survivors - {change for name, change in EQUIVALENT if name == exercise.name}
     assert unexplained == set(), (
         f"No case of {exercise.name} tells these changes of its solution apart. Add a case in which each gives "

@@ -35,15 +35,23 @@ def functions(source, name):
             exec(compile(ast.Module([node], []), name, "exec"), namespace)
         except (Exception, SystemExit):  # noqa: BLE001 - a package that is not here, a file that is not there
             continue
-    own_functions = {key: f for key, f in namespace.items() if inspect.isfunction(f) and f.__module__ == name}
-    return {key: f for key, f in own_functions.items() if not hasattr(f, "__wrapped__")}  # those draw
+    own_functions = {
+        key: f for key, f in namespace.items() if inspect.isfunction(f) and f.__module__ == name
+    }
+    return {
+        key: f for key, f in own_functions.items() if not hasattr(f, "__wrapped__")
+    }  # those draw
 
 
 def find_answered_exercises(function, exercises):
     """The exercises that a function answers: all cases of one whose arguments fit it."""
     for exercise in exercises:
-        exercise_cases = [q for q in exercise.test_cases() if not find_argument_mismatch(function, q.inputs)]
-        if len(exercise_cases) > 2 and all(_right(function, case, exercise.rules) for case in exercise_cases):
+        exercise_cases = [
+            q for q in exercise.test_cases() if not find_argument_mismatch(function, q.inputs)
+        ]
+        if len(exercise_cases) > 2 and all(
+            _right(function, case, exercise.rules) for case in exercise_cases
+        ):
             yield exercise.name
 
 

@@ -40,7 +40,9 @@ VECTOR = np.linspace(-0.1, 0.1, 300)
 ANGLES = np.outer(np.arange(20), 10.0 ** -np.arange(9))
 WAVES = np.stack([np.sin(ANGLES), np.cos(ANGLES)], axis=-1).reshape(20, 18)
 RUN = Run(np.array([1, 100, 200]), np.array([5.0, 3.0, 2.0]), np.array([0.1, 0.2, 0.9]), 1.0)
-MEASURED_PICTURES = {(task, line): np.eye(3, 4) for task in ("one", "other") for line in positions.LINES}
+MEASURED_PICTURES = {
+    (task, line): np.eye(3, 4) for task in ("one", "other") for line in positions.LINES
+}
 
 DRAWN_PICTURES = {
     "the idea": (additive.the_idea, ()),
@@ -83,10 +85,16 @@ DRAWN_PICTURES = {
         ({"one": WEIGHTS, "two": WEIGHTS}, ["le", "x"], ["the", "cat", "."]),
     ),
     "whole layer": (multi_head.whole_layer, ()),
-    "questions": (multi_head.questions, ([["a", "b", "c"]] * 2, {"who?": WEIGHTS, "what?": WEIGHTS})),
+    "questions": (
+        multi_head.questions,
+        ([["a", "b", "c"]] * 2, {"who?": WEIGHTS, "what?": WEIGHTS}),
+    ),
     "split": (multi_head.cut, (np.arange(12).reshape(3, 4), [np.arange(6).reshape(3, 2)])),
     "heads": (multi_head.heads, (np.stack([SQUARE, SQUARE]), ["a", "b"])),
-    "influence": (multi_head.influence, (SQUARE, {"one": lambda x: x, "two": lambda x: x[:, ::-1]})),
+    "influence": (
+        multi_head.influence,
+        (SQUARE, {"one": lambda x: x, "two": lambda x: x[:, ::-1]}),
+    ),
     "groups": (multi_head.groups, (8, [8, 2])),
     "counts": (multi_head.counts, (8192, 64, {64: 268435456, 8: 150994944})),
     "model": (tiny_transformer.model, ()),
@@ -97,13 +105,22 @@ DRAWN_PICTURES = {
         ({"one": {"vectors": 3, "norms": 1}, "two": {"vectors": 1, "norms": 3}},),
     ),
     "losses": (tiny_transformer.losses, ({"uniform": 5.35, "the model": 0.97},)),
-    "next tokens": (tiny_transformer.temperatures, (["le", "x", "y"], {0.5: WEIGHTS[0], 2: WEIGHTS[1]})),
+    "next tokens": (
+        tiny_transformer.temperatures,
+        (["le", "x", "y"], {0.5: WEIGHTS[0], 2: WEIGHTS[1]}),
+    ),
     "circuit": (looking_inside.induction_circuit, ()),
     "head scores": (looking_inside.head_scores, ({"one": SQUARE, "two": SQUARE},)),
     "two heads": (looking_inside.attention, ({"one": SQUARE, "two": SQUARE}, ["a", "b"])),
-    "repeated": (looking_inside.loss_by_position, ({"nothing": VECTOR[:5], "a head": VECTOR[:5]}, 3)),
+    "repeated": (
+        looking_inside.loss_by_position,
+        ({"nothing": VECTOR[:5], "a head": VECTOR[:5]}, 3),
+    ),
     "lens": (looking_inside.lens, ({"token vectors": 14.6, "attention 0": 7.5}, 5.35)),
-    "attribution": (looking_inside.attribution, ({"layer 0, head 0": -0.01, "feed-forward 0": 4.0},)),
+    "attribution": (
+        looking_inside.attribution,
+        ({"layer 0, head 0": -0.01, "feed-forward 0": 4.0},),
+    ),
     "ablated": (looking_inside.switched_off, ({"nothing": VECTOR[:5]}, 3, "nora weaver")),
     "two orders": (positions.two_orders, (["a", "b"], SQUARE, ["b", "a"], SQUARE[::-1, ::-1])),
     "waves": (positions.encoding, (WAVES,)),
@@ -118,13 +135,22 @@ DRAWN_PICTURES = {
     "beyond": (positions.beyond, (MEASURED_PICTURES, [32, 64, 128, 256], 32)),
     "forward and backward": (learning.there_and_back, ()),
     "slope of a loss": (learning.slope, (np.exp, 0.5)),
-    "prediction minus target": (learning.guess_minus_right, (WEIGHTS[0], 0, WEIGHTS[0] - [1, 0, 0], "abc")),
+    "prediction minus target": (
+        learning.guess_minus_right,
+        (WEIGHTS[0], 0, WEIGHTS[0] - [1, 0, 0], "abc"),
+    ),
     "valley": (learning.valley, ({"one": SQUARE, "two": -SQUARE}, lambda x, y: x**2 + y**2)),
-    "emerging": (learning.emerging, ({"one": WEIGHTS, "two": WEIGHTS}, ["le", "x"], ["the", "cat", "."])),
+    "emerging": (
+        learning.emerging,
+        ({"one": WEIGHTS, "two": WEIGHTS}, ["le", "x"], ["the", "cat", "."]),
+    ),
     "progress": (learning.progress_made, ([2.0, 1.0], {0: 0.1, 2: 0.8}, {"chance": 0.1})),
     "misses": (learning.where_it_misses, ({"other word": (3, 4)}, ["one", "two"])),
     "block both ways": (training.block_forward_and_backward, ()),
-    "slopes of GELU": (training.slopes, (np.linspace(-2, 2, 9), np.ones(9), np.linspace(-0.1, 1.1, 9))),
+    "slopes of GELU": (
+        training.slopes,
+        (np.linspace(-2, 2, 9), np.ones(9), np.linspace(-0.1, 1.1, 9)),
+    ),
     "rates": (training.rates, ([0.1, 0.2, 0.1],)),
     "a run": (training.learning, ([3.0, 2.0] * 20, {20: 0.1, 40: 0.8}, {"start 0": RUN})),
     "compared": (training.compared, ({"start 0": RUN, "half": RUN},)),
@@ -153,7 +179,10 @@ DRAWN_PICTURES = {
         cheaper_attention.feature_maps,
         (np.linspace(-1, 1, 5), {"one": np.ones(5), "two": np.zeros(5)}),
     ),
-    "kept": (cheaper_attention.kept, ([16, 64], {"cache": [10**3, 10**4], "state": [10**3, 10**3]})),
+    "kept": (
+        cheaper_attention.kept,
+        ([16, 64], {"cache": [10**3, 10**4], "state": [10**3, 10**3]}),
+    ),
     "forgotten": (
         cheaper_attention.recall,
         ([2, 4], {"one": SQUARE, "two": SQUARE}, {"one": SQUARE, "two": SQUARE}, 0.1),
@@ -165,7 +194,10 @@ DRAWN_PICTURES = {
     "head map": (gpt_2.head_map, ({"one": SQUARE, "two": SQUARE},)),
     "ablation losses": (gpt_2.losses, ({"none": np.arange(3.0), "one": np.ones(3)}, 2)),
     "guesses": (gpt_2.lens, (["block 0", "block 1"], ["a", "Ġb"], ["ab", "cd"], SQUARE)),
-    "memory": (long_contexts.memory, ([256, 512], {"all": [10**6, 4 * 10**6], "blocks": [10**5, 2 * 10**5]})),
+    "memory": (
+        long_contexts.memory,
+        ([256, 512], {"all": [10**6, 4 * 10**6], "blocks": [10**5, 2 * 10**5]}),
+    ),
 }
 
 
@@ -182,7 +214,11 @@ def contrast(colour, background):
 
 def illegible(figure):
     """Texts outside boxes and tables whose colour is too near to the background of one theme."""
-    inside = [text for text in figure.findobj(plt.Text) if to_rgb(text.get_color()) in {(1, 1, 1), (0, 0, 0)}]
+    inside = [
+        text
+        for text in figure.findobj(plt.Text)
+        if to_rgb(text.get_color()) in {(1, 1, 1), (0, 0, 0)}
+    ]
     return [
         text.get_text()
         for text in figure.findobj(plt.Text)
@@ -208,7 +244,11 @@ def outside_of_anything(figure):
             *axes.get_xticklabels(),
             *axes.get_yticklabels(),
         ]
-        texts += [label.get_text() for label in labels if to_rgb(label.get_color()) in {(1, 1, 1), (0, 0, 0)}]
+        texts += [
+            label.get_text()
+            for label in labels
+            if to_rgb(label.get_color()) in {(1, 1, 1), (0, 0, 0)}
+        ]
     return texts
 
 
@@ -252,7 +292,10 @@ def test_the_last_picture_of_training_names_labs_and_exercises_that_exist():
     for _, _, _, forward, backward in training._PARTS:
         lab, *exercise = backward.split(": ")
         assert set(exercise) <= exercises
-        names = [f"{name.strip()}attention" if name.endswith("-") else name for name in forward.split(", ")]
+        names = [
+            f"{name.strip()}attention" if name.endswith("-") else name
+            for name in forward.split(", ")
+        ]
         assert {*names, lab} - {"no parameters, no gradient"} <= {*LABS}
     assert {lab for lab, _ in training._AROUND} <= {*LABS} | planned
 
@@ -282,7 +325,10 @@ def test_a_picture_is_shown_as_html_with_its_alt_text(monkeypatch):
     bundles = []
     monkeypatch.setattr("IPython.display.display", lambda data, raw: bundles.append(data))
     masks.tables({"<both>": SQUARE > 0}, ["a", "<pad>"])
-    assert bundles[0]["text/plain"] == "Masks of the sentence a <pad>. Ticks in each row: <both>, 1, 2."
+    assert (
+        bundles[0]["text/plain"]
+        == "Masks of the sentence a <pad>. Ticks in each row: <both>, 1, 2."
+    )
     assert 'alt="Masks of the sentence a &lt;pad&gt;.' in bundles[0]["text/html"]
     assert plt.get_fignums() == []
 

@@ -108,7 +108,9 @@ def test_a_window_cures_rotary_and_not_sinusoids(measurements):
 
 @pytest.mark.long
 def test_what_is_said_of_latest_same(measurements):
-    last = {method: measurements["latest same", method].mean(axis=0)[-1] for method in lengths.METHODS}
+    last = {
+        method: measurements["latest same", method].mean(axis=0)[-1] for method in lengths.METHODS
+    }
     assert last["ALiBi, slope 1/2"] > 0.8
     assert last["ALiBi, slope 1/2"] > last["RoPE"] > last["sinusoids"] > last["no positions"]
     assert (measurements["latest same", "RoPE"][:, 0] > 0.9).all()

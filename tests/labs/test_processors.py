@@ -61,7 +61,12 @@ def run_pytest(processor, arguments):
     options = ["-q", "-n", "0", "-p", "no:cacheprovider", "--timeout", "1200"]
     command = [sys.executable, "-m", "pytest", *options, *arguments]
     ran = subprocess.run(
-        command, cwd=ROOT, env=environment_of(processor), text=True, capture_output=True, timeout=1200
+        command,
+        cwd=ROOT,
+        env=environment_of(processor),
+        text=True,
+        capture_output=True,
+        timeout=1200,
     )
     assert ran.returncode == 0, f"On {processor}: {ran.stdout[-5000:]}{ran.stderr[-1000:]}"
     assert " passed" in ran.stdout

@@ -57,7 +57,9 @@ def test_a_name_is_gone_on_with():
 
 
 def test_the_last_page_says_what_was_reached():
-    output_text = next(cell for cell in LAB.read_solution().cells if cell.id == "progress").outputs[0].text
+    output_text = (
+        next(cell for cell in LAB.read_solution().cells if cell.id == "progress").outputs[0].text
+    )
     assert LAB.certificate.strip() in output_text
 
 

@@ -97,7 +97,9 @@ def test_heads_that_are_switched_off_are_named_and_so_is_what_is_written(display
     tiny = tiny_model.load()
 
     def next_token_logits(tokens, parameters, heads):
-        return np.zeros((*tokens.shape, 210)) + 9 * (np.arange(210) == len(parameters.get("gone", ())))
+        return np.zeros((*tokens.shape, 210)) + 9 * (
+            np.arange(210) == len(parameters.get("gone", ()))
+        )
 
     twice = np.arange(24).reshape(2, 12)
     touch.heads(next_token_logits, lambda *gone: {"gone": gone}, tiny, twice)

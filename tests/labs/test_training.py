@@ -18,7 +18,9 @@ def small(rng, d=4, hidden=6):
     block |= {"w_2": rng.normal(size=(hidden, d)), "b_2": rng.normal(size=d)}
     ends = {name: rng.normal(size=d) for name in ("gain", "bias")}
     tables = {"tokens": rng.normal(size=(7, d)), "positions": rng.normal(size=(5, d))}
-    return tables | ends | {"blocks": [block, {name: rng.permutation(a) for name, a in block.items()}]}
+    return (
+        tables | ends | {"blocks": [block, {name: rng.permutation(a) for name, a in block.items()}]}
+    )
 
 
 def test_the_gradients_of_the_whole_model_are_central_differences():
@@ -32,7 +34,9 @@ def test_the_gradients_of_the_whole_model_are_central_differences():
         def loss(changed, name=name):
             return LAB.loss_and_gradients(tiny_model.nested({**arrays, name: changed}), rows, 2)[0]
 
-        assert LAB.largest_difference(gradients[name], LAB.numerical_gradient(loss, array)) < 1e-7, name
+        assert (
+            LAB.largest_difference(gradients[name], LAB.numerical_gradient(loss, array)) < 1e-7
+        ), name
 
 
 def ten_steps(watch=None, run=None):
@@ -95,7 +99,9 @@ def test_the_stored_runs_are_what_the_notebook_says():
     assert len(runs) == 11
     assert all(0.965 <= run.held_out < 0.995 and run.scores[-1] > 0.845 for run in starts)
     first = {
-        name: run.steps[np.argmax(run.scores > 0.2)] for name, run in runs.items() if run.scores.max() > 0.2
+        name: run.steps[np.argmax(run.scores > 0.2)]
+        for name, run in runs.items()
+        if run.scores.max() > 0.2
     }
     assert [first.get(f"start {n}") for n in range(5)] == [1100, 1000, 1200, 900, 1000]
     assert [first[f"all matrices equally large (seed {n})"] for n in (3, 4)] == [1600, 2300]

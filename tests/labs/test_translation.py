@@ -42,4 +42,6 @@ def test_the_pairs_are_short_and_none_is_a_hand_linked_one():
 def test_five_starts_were_measured(encoder_block):
     runs = measured_starts(encoder_block)
     assert {len(numbers) for numbers in runs.values()} == {5}
-    assert all((runs[share] > 0).all() and (runs[share] < 1).all() for share in runs if share != "seconds")
+    assert all(
+        (runs[share] > 0).all() and (runs[share] < 1).all() for share in runs if share != "seconds"
+    )

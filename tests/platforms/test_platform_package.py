@@ -100,7 +100,9 @@ def test_a_package_is_complete_and_holds_nothing_of_this_machine(packages):
         "engine/constraints.txt",
     } <= set(files)
     assert {name for name in files if name.startswith("course/solutions/")} == {
-        f"course/solutions/{LAB}/{path.name}" for path in lab(LAB).folder.iterdir() if path.is_file()
+        f"course/solutions/{LAB}/{path.name}"
+        for path in lab(LAB).folder.iterdir()
+        if path.is_file()
     }
     assert not [name for name in files if "__pycache__" in name or "/." in name]
     assert not [name for name, data in files.items() if str(COURSE.root).encode() in data]
@@ -415,7 +417,12 @@ def test_a_package_holds_the_librarys_data_files_but_nothing_compiled(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x")
     files = collect_course_files(course, [])
-    assert sorted(files) == ["course.toml", "shapes/__init__.py", "shapes/fonts/a.ttf", "shapes/sizes.json"]
+    assert sorted(files) == [
+        "course.toml",
+        "shapes/__init__.py",
+        "shapes/fonts/a.ttf",
+        "shapes/sizes.json",
+    ]
 
 
 def test_labs_of_one_name_in_two_courses_have_different_uuids():
@@ -423,7 +430,9 @@ def test_labs_of_one_name_in_two_courses_have_different_uuids():
     uuids = set()
     for course_id in ("statistics", "algebra"):
         for name in ("first-steps", "second-steps"):
-            other_lab = replace(lab("qkv-attention"), name=name, course=replace(COURSE, id=course_id))
+            other_lab = replace(
+                lab("qkv-attention"), name=name, course=replace(COURSE, id=course_id)
+            )
             info = json.loads(_make_prairielearn_question_info(other_lab))
             uuids.add(info["uuid"])
     assert len(uuids) == 4

@@ -14,7 +14,10 @@ from autograder.grading.grade_submission import grade_unreadable_submission
 from autograder.reports import class_page as pages_of_reports
 from autograder.reports.class_page import write_report
 from autograder.reports.feedback_pages import write_feedback_pages
-from autograder.reports.manual_marks import read_question_marks, write_answers_page_and_marking_sheet
+from autograder.reports.manual_marks import (
+    read_question_marks,
+    write_answers_page_and_marking_sheet,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -67,16 +70,24 @@ def faults(html):
 
     rule("lang", [e["attrs"].get("lang") for e in page.find("html")] != ["en-GB"])
     rule("title", not all(e["text"].strip() for e in page.find("title")) or not page.find("title"))
-    (viewport,) = [e for e in page.find("meta") if e["attrs"].get("name") == "viewport"] or [{"attrs": {}}]
+    (viewport,) = [e for e in page.find("meta") if e["attrs"].get("name") == "viewport"] or [
+        {"attrs": {}}
+    ]
     rule("zoom", viewport["attrs"].get("content") != "width=device-width, initial-scale=1")
     rule("one main", len(page.find("main")) != 1)
     landmarks = {"main", "header", "footer", "nav", "script"}
     outside = [
-        e for e in page.all if e["above"][:2] == ["html", "body"] and not landmarks & {*e["above"], e["tag"]}
+        e
+        for e in page.all
+        if e["above"][:2] == ["html", "body"] and not landmarks & {*e["above"], e["tag"]}
     ]
-    rule("landmarks", [e for e in outside if e["text"].strip() and e["attrs"].get("class") != "skip"])
+    rule(
+        "landmarks", [e for e in outside if e["text"].strip() and e["attrs"].get("class") != "skip"]
+    )
     levels = [
-        int(e["tag"][1]) for e in page.find(*(f"h{n}" for n in range(1, 7))) if "details" not in e["above"]
+        int(e["tag"][1])
+        for e in page.find(*(f"h{n}" for n in range(1, 7)))
+        if "details" not in e["above"]
     ]
     rule("one h1", levels.count(1) != 1)
     rule("order of headings", any(b > a + 1 for a, b in zip([0, *levels], levels, strict=False)))
@@ -84,10 +95,15 @@ def faults(html):
     rule("alt", any("alt" not in e["attrs"] for e in page.find("img")))
     rule("link", any(not e["text"].strip() for e in page.find("a")))
     rule("summary", any(not e["text"].strip() for e in page.find("summary")))
-    table_headings = [e for e in page.find("th") if "svg" not in e["above"] and "details" not in e["above"]]
+    table_headings = [
+        e for e in page.find("th") if "svg" not in e["above"] and "details" not in e["above"]
+    ]
     rule(
         "table heading",
-        any(not e["text"].strip() or e["attrs"].get("scope") not in ("col", "row") for e in table_headings),
+        any(
+            not e["text"].strip() or e["attrs"].get("scope") not in ("col", "row")
+            for e in table_headings
+        ),
     )
     focusable = [e for e in page.all if "tabindex" in e["attrs"] and e["tag"] != "math"]
     rule(
@@ -97,13 +113,17 @@ def faults(html):
     rule("tabindex", any(e["attrs"]["tabindex"] != "0" for e in focusable))
     rule(
         "unlabelled",
-        any(e["attrs"].get("role") in ("region", "img") and not accessible_name(e) for e in page.all),
+        any(
+            e["attrs"].get("role") in ("region", "img") and not accessible_name(e) for e in page.all
+        ),
     )
     rule(
         "field without a label",
         any("label" not in e["above"] for e in page.find("input", "select", "textarea")),
     )
-    style = re.sub(r"/\*.*?\*/", "", "".join(e["text"] for e in page.find("style")), flags=re.DOTALL)
+    style = re.sub(
+        r"/\*.*?\*/", "", "".join(e["text"] for e in page.find("style")), flags=re.DOTALL
+    )
     scrolling = re.findall(r"([^{}]+)\{[^{}]*overflow(?:-x)?: auto[^{}]*\}", style)
     rule(
         "what scrolls and cannot be focused",
@@ -121,7 +141,9 @@ def pages(classroom, prepared):
     """One page of each type, by its name."""
     with_policy(classroom, {"penalty_per_day": 0.1})
     enrol(classroom, "Login,First name,Last name\nada,Ada,Lovelace\nbo,Bo,Li\ncy,Cy,Twombly\n")
-    wrong = results("bo", ["softmax", "attention_qkv"], message="It is wrong.", answer="Flat, since $x^2$.")
+    wrong = results(
+        "bo", ["softmax", "attention_qkv"], message="It is wrong.", answer="Flat, since $x^2$."
+    )
     test = next(cell for cell in wrong.notebook.cells if get_grade_id(cell) == "test-softmax")
     message = "<p>found</p><table><caption>yours</caption><tr><td>1</td></tr></table>"
     test.outputs = [nbformat.v4.new_output("display_data", data={"text/html": message})]

@@ -85,7 +85,9 @@ def compute_mark(student, name, policy, of_lab, extension=timedelta()):
     manual_points = MANUAL_POINTS[STUDENTS.index(student)]
     raw += (manual_points or 0) / whole * points[question]
     if "due" in of_lab:
-        lateness = DUE_DATE + timedelta(hours=HOURS[STUDENTS.index(student)]) - (of_lab["due"] + extension)
+        lateness = (
+            DUE_DATE + timedelta(hours=HOURS[STUDENTS.index(student)]) - (of_lab["due"] + extension)
+        )
         if lateness > timedelta(minutes=policy.get("grace", 0)):
             part = math.ceil(lateness / timedelta(days=1)) * policy.get("penalty_per_day", 0)
             raw -= raw * min(part, policy.get("most_penalty", 1))
@@ -139,7 +141,8 @@ def compare(term, description, policy, of_labs, students_with_extension=()):
                 name,
             )
             assert marks[student, name].awaiting_manual_count == (
-                student == "s00" and manual_question(name)[0] not in of_labs.get(name, {}).get("dropped", ())
+                student == "s00"
+                and manual_question(name)[0] not in of_labs.get(name, {}).get("dropped", ())
             )
 
 

@@ -196,7 +196,9 @@ def test_students_their_marks_and_the_way_to_their_pages(classroom, prepared):
     well_formed(text)
     table_html = text[text.index('id="students-table"') :]
     table_html = table_html[: table_html.index("</table>")]
-    assert table_html.index("Zoë Adams (zoe)") < table_html.index("Ada Lovelace (ada)")  # by last name
+    assert table_html.index("Zoë Adams (zoe)") < table_html.index(
+        "Ada Lovelace (ada)"
+    )  # by last name
     assert f'<a href="../feedback/ada/{LAB}/{LAB}.html">8 + ?</a>' in table_html
     needs = text[text.index('id="needs"') :]
     assert "Zoë Adams (zoe)</th><td>Has submitted nothing at all." in needs
@@ -258,7 +260,9 @@ def test_the_table_of_a_platform_that_is_not_used_any_more_is_deleted(classroom)
 
 def test_a_large_class_has_sections_its_frequent_mistakes_first_and_a_page_for_each(classroom):
     names = [f"s{i:02}" for i in range(30)]
-    enrol(classroom, "Login,Section\n" + "".join(f"{s},{'AB'[i % 2]}\n" for i, s in enumerate(names)))
+    enrol(
+        classroom, "Login,Section\n" + "".join(f"{s},{'AB'[i % 2]}\n" for i, s in enumerate(names))
+    )
     misconceptions = [
         m.name for e in ("softmax", "stable_softmax") for m in lab(LAB).exercises[e].misconceptions
     ]
@@ -293,7 +297,9 @@ def test_ungraded_and_interrupted_submissions_are_listed(classroom, prepared):
     receipt.write_text(re.sub(r', "was": "[^"]*"', "", receipt.read_text()))
     (classroom.submitted / "cy" / LAB).mkdir(parents=True)
     text = read_page(classroom)
-    rows = {r["student_id"]: r["state"] for r in table((classroom.report / "grades.csv").read_text())}
+    rows = {
+        r["student_id"]: r["state"] for r in table((classroom.report / "grades.csv").read_text())
+    }
     assert rows == {"ada": "awaiting manual grading", "bo": "interrupted"}
     assert "Interrupted (1)" in text and "<dt>awaiting grading</dt><dd>1</dd>" in text
 
@@ -306,7 +312,9 @@ def test_times_are_told_in_the_courses_zone(classroom, monkeypatch):
 
 def test_within_the_grace_is_in_time(classroom, prepared):
     with_policy(classroom, {"grace": 10}, due=datetime(2026, 1, 2, 18))
-    fill(classroom, {"ada": results("ada")}, gradebook=prepared, timestamp="2026-01-02 18:09:00 UTC")
+    fill(
+        classroom, {"ada": results("ada")}, gradebook=prepared, timestamp="2026-01-02 18:09:00 UTC"
+    )
     assert "Nothing was late." in read_page(classroom)
 
 
@@ -330,9 +338,16 @@ def test_the_beginning_of_a_name_is_enough_in_the_terminal(classroom, prepared):
     others = "".join(f"{name},Person,{name}\n" for name in names[1:])
     enrol(classroom, f"Login,First name,Last name\nal17,Ada,Lovelace\n{others}")
     fill(classroom, {name: results(name) for name in names}, gradebook=prepared)
-    for beginning, folder in (("ada", "al17"), ("AL", "al17"), ("amelie", "amélie"), ("bo.3", "bo.3")):
+    for beginning, folder in (
+        ("ada", "al17"),
+        ("AL", "al17"),
+        ("amelie", "amélie"),
+        ("bo.3", "bo.3"),
+    ):
         assert describe_student(classroom, beginning, [lab(LAB)]).startswith(f"{folder}, {LAB}")
-    with pytest.raises(UsageError, match=r"'a' may be 'al17' or 'amélie'\. Name one of these folders"):
+    with pytest.raises(
+        UsageError, match=r"'a' may be 'al17' or 'amélie'\. Name one of these folders"
+    ):
         describe_student(classroom, "a", [lab(LAB)])
     with pytest.raises(UsageError) as error:
         describe_student(classroom, "bo", [lab(LAB)])

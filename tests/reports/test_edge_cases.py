@@ -158,10 +158,14 @@ def test_a_grader_fault_keeps_the_mark(classroom, prepared):
 # Points and penalties
 
 
-@pytest.mark.parametrize(("zone", "hour"), [("Europe/Paris", 17), ("UTC", 18), ("America/New_York", 23)])
+@pytest.mark.parametrize(
+    ("zone", "hour"), [("Europe/Paris", 17), ("UTC", 18), ("America/New_York", 23)]
+)
 def test_a_due_date_is_in_the_courses_time(classroom, zone, hour):
     course = with_policy(classroom, {"timezone": zone}, due=datetime(2026, 1, 2, 18)).course
-    assert policy_of(course).due_dates[LAB].astimezone(UTC) == datetime(2026, 1, 2, hour, tzinfo=UTC)
+    assert policy_of(course).due_dates[LAB].astimezone(UTC) == datetime(
+        2026, 1, 2, hour, tzinfo=UTC
+    )
 
 
 def test_a_dropped_exercise_is_worth_nothing(classroom):
@@ -170,7 +174,9 @@ def test_a_dropped_exercise_is_worth_nothing(classroom):
 
 
 def test_the_penalty_is_a_share_of_the_points_that_count(classroom, prepared):
-    fill(classroom, {"ada": results("ada", ["stable_softmax"])}, prepared, "2026-01-03 19:00:00 UTC")
+    fill(
+        classroom, {"ada": results("ada", ["stable_softmax"])}, prepared, "2026-01-03 19:00:00 UTC"
+    )
     by_hand(classroom, "ada", 2)
     due_date = datetime(2026, 1, 2, 18, tzinfo=UTC)
     with_policy(classroom, {"penalty_per_day": 0.1}, due=due_date, dropped=["explain-flat"])
@@ -186,7 +192,9 @@ def test_ungraded_marks_are_exported_empty_and_late_ones_with_their_penalty(clas
     fill(classroom, {s: results(s) for s in students}, prepared, "2026-01-03 19:00:00 UTC")
     by_hand(classroom, "ada", 2)
     with_policy(classroom, {"penalty_per_day": 0.1}, due=datetime(2026, 1, 2, 18, tzinfo=UTC))
-    rows = table(platform_csv.format_platform_csv(marks_of(classroom), platform_csv.CSV_FORMATS["Moodle"])[0])
+    rows = table(
+        platform_csv.format_platform_csv(marks_of(classroom), platform_csv.CSV_FORMATS["Moodle"])[0]
+    )
     assert {row["Username"]: row[LAB] for row in rows} == {"ada": "9.6", "bo": ""}
 
 
@@ -195,7 +203,9 @@ def test_the_rosters_number_has_priority_over_gradescopes(classroom, prepared):
     fill(classroom, {"ada": results("ada")}, prepared)
     came_from(classroom, "ada", "Gradescope", name="Ada", sid="9", email="ada@home.example")
     (row,) = table(
-        platform_csv.format_platform_csv(marks_of(classroom), platform_csv.CSV_FORMATS["Gradescope"])[0]
+        platform_csv.format_platform_csv(
+            marks_of(classroom), platform_csv.CSV_FORMATS["Gradescope"]
+        )[0]
     )
     assert (row["SID"], row["Email"]) == ("A1", "ada@school.example")
 
@@ -208,7 +218,9 @@ def test_a_pseudonym_belongs_to_one_student(tmp_path):
     first = assign_pseudonyms(["s1"], tmp_path)
     for count in range(2, 40):  # a new one at a time, beside those that there are
         pseudonyms = assign_pseudonyms([f"s{n}" for n in range(1, count)], tmp_path)
-        assert len(set(pseudonyms.values())) == len(pseudonyms) and pseudonyms.items() >= first.items()
+        assert (
+            len(set(pseudonyms.values())) == len(pseudonyms) and pseudonyms.items() >= first.items()
+        )
 
 
 def test_an_extension_moves_the_due_date_later(classroom, prepared):
@@ -288,6 +300,8 @@ def test_keys_are_compared_as_closely_as_answers():
 
 
 def test_a_key_of_another_version_is_not_read(tmp_path):
-    (tmp_path / LAB_FILE).write_text(json.dumps({"version": answer_key.KEY_VERSION + 1, "lab": LAB}))
+    (tmp_path / LAB_FILE).write_text(
+        json.dumps({"version": answer_key.KEY_VERSION + 1, "lab": LAB})
+    )
     with pytest.raises(answer_key.AnswerKeyError, match="of another version"):
         answer_key._read_lab_description(tmp_path)

@@ -79,7 +79,9 @@ def test_a_group_in_moodle_gets_one_file(classroom, prepared):
     for student in ("ada", "bo"):
         came_from(classroom, student, "Moodle", name="Red", participant="5", members=("ada", "bo"))
     grade_and_write_archives(classroom, prepared, ["ada", "bo"])
-    assert [moodles_reading(path) for path in members(classroom, "moodle")] == [(5, f"Red-{LAB}.html")]
+    assert [moodles_reading(path) for path in members(classroom, "moodle")] == [
+        (5, f"Red-{LAB}.html")
+    ]
 
 
 def test_canvas(classroom, prepared):
@@ -98,7 +100,10 @@ def test_canvas(classroom, prepared):
     notebook = nbformat.reads(files["12345", "678901"].decode(), as_version=4)
     nbformat.validate(notebook)
     first, *_ = notebook.cells
-    assert "8 of 10 points so far" in first.source and "✗ `softmax`: not right yet, 0 of 2." in first.source
+    assert (
+        "8 of 10 points so far" in first.source
+        and "✗ `softmax`: not right yet, 0 of 2." in first.source
+    )
     text = nbformat.writes(notebook)
     assert "<script" not in text and "MARK SCHEME" not in text
     assert any(c.cell_type == "code" and "def stable_softmax" in c.source for c in notebook.cells)

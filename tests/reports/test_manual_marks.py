@@ -54,7 +54,9 @@ ANSWERS = (
 
 def answers_of_sixty_students():
     """Return sixty answers: five texts ten times each, and ten different ones."""
-    individual_answers = ["".join(random.Random(n).choices("abcdefghij klmnop", k=80)) for n in range(10)]
+    individual_answers = [
+        "".join(random.Random(n).choices("abcdefghij klmnop", k=80)) for n in range(10)
+    ]
     answers = [ANSWERS[n % 5] for n in range(50)] + individual_answers[:9] + [ANSWERS[5]]
     return {f"s{n:02}": answer for n, answer in enumerate(answers)}
 
@@ -97,7 +99,9 @@ def read_rows(path):
     """Return a sheet's rows by student, and the rows above the headings."""
     lines = list(csv.reader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
     head = next(i for i, line in enumerate(lines) if "key" in line)
-    return {line[1]: dict(zip(lines[head], line, strict=True)) for line in lines[head + 1 :]}, lines[:head]
+    return {
+        line[1]: dict(zip(lines[head], line, strict=True)) for line in lines[head + 1 :]
+    }, lines[:head]
 
 
 def fill_sheet(path, marks, target=None, delimiter=",", encoding="utf-8", end="\n", sort_rows=None):
@@ -135,7 +139,9 @@ def read_manual_marks(room, name=QUESTION, lab_name=LAB):
 @pytest.mark.long
 def test_sixty_answers_graded_in_a_spreadsheet(classroom, prepared):
     texts = answers_of_sixty_students()
-    fill(classroom, {s: results(s, answer=answer) for s, answer in texts.items()}, gradebook=prepared)
+    fill(
+        classroom, {s: results(s, answer=answer) for s, answer in texts.items()}, gradebook=prepared
+    )
     outcome = autograder("answers", LAB, QUESTION, "--classroom", classroom.root, here=True)
     assert outcome.returncode == 0, outcome.stderr
     assert "60 answers, 60 without a mark." in outcome.stderr
@@ -144,7 +150,11 @@ def test_sixty_answers_graded_in_a_spreadsheet(classroom, prepared):
 
     rows, top = read_rows(path)
     assert set(rows) == set(texts)
-    assert "3 points." in top[0][0] and lab(LAB).mark_schemes()[QUESTION][:40] in top[0][0] and top[1] == []
+    assert (
+        "3 points." in top[0][0]
+        and lab(LAB).mark_schemes()[QUESTION][:40] in top[0][0]
+        and top[1] == []
+    )
     # Points by what was written, as a person would: the same for the same. Every second one gets a comment.
     worth = {
         ANSWERS[0]: "2,5",
@@ -174,7 +184,8 @@ def test_sixty_answers_graded_in_a_spreadsheet(classroom, prepared):
     )
     assert (import_outcome.returncode, import_outcome.stderr) == (0, "")
     assert (
-        import_outcome.stdout == "60 marks and 30 comments taken in; 0 answers still await manual grading.\n"
+        import_outcome.stdout
+        == "60 marks and 30 comments taken in; 0 answers still await manual grading.\n"
     )
 
     expected = {
@@ -185,7 +196,10 @@ def test_sixty_answers_graded_in_a_spreadsheet(classroom, prepared):
     pages = write_feedback_pages(classroom, labs=[lab(LAB)], progress=Silent())
     assert (pages.written_count, pages.failures) == (60, [])
     write_report(classroom)
-    marks = {row["student_id"]: row for row in table((classroom.report / "grades.csv").read_text("utf-8"))}
+    marks = {
+        row["student_id"]: row
+        for row in table((classroom.report / "grades.csv").read_text("utf-8"))
+    }
     for student, (points, comment) in expected.items():
         page = (classroom.feedback / student / LAB / f"{LAB}.html").read_text("utf-8")
         line = page[page.index('href="#at-explain-flat"') :].split("</li>")[0]
@@ -196,9 +210,17 @@ def test_sixty_answers_graded_in_a_spreadsheet(classroom, prepared):
 
 
 def test_importing_a_sheet_again_changes_nothing_and_a_new_sheet_shows_the_marks(room):
-    path = fill_sheet(write_sheet(room), {"Ada Lovelace": ("2", "Well said."), "Cy Twombly": ("0", "")})
-    assert import_into(room, path) == "2 marks and 1 comment taken in; 1 answer still awaits manual grading."
-    assert import_into(room, path) == "0 marks and 0 comments taken in; 1 answer still awaits manual grading."
+    path = fill_sheet(
+        write_sheet(room), {"Ada Lovelace": ("2", "Well said."), "Cy Twombly": ("0", "")}
+    )
+    assert (
+        import_into(room, path)
+        == "2 marks and 1 comment taken in; 1 answer still awaits manual grading."
+    )
+    assert (
+        import_into(room, path)
+        == "0 marks and 0 comments taken in; 1 answer still awaits manual grading."
+    )
     rows, _ = read_rows(write_sheet(room))
     assert (rows["Ada Lovelace"]["points"], rows["Ada Lovelace"]["comment"]) == ("2", "Well said.")
     assert (rows["Cy Twombly"]["points"], rows["Bo Li"]["points"]) == ("0", "")
@@ -209,7 +231,10 @@ def test_importing_a_sheet_again_changes_nothing_and_a_new_sheet_shows_the_marks
 def test_an_empty_cell_leaves_what_is_there_and_a_comment_needs_no_points(room):
     by_hand(room, "ada", 1.5, "Half.")
     path = fill_sheet(write_sheet(room), {"Ada Lovelace": ("", "Better."), "Bo Li": ("", "Where?")})
-    assert import_into(room, path) == "0 marks and 2 comments taken in; 2 answers still await manual grading."
+    assert (
+        import_into(room, path)
+        == "0 marks and 2 comments taken in; 2 answers still await manual grading."
+    )
     assert read_manual_marks(room)["ada"] == (1.5, "Better.") and read_manual_marks(room)["bo"] == (
         None,
         "Where?",
@@ -225,9 +250,13 @@ def test_an_empty_cell_leaves_what_is_there_and_a_comment_needs_no_points(room):
         (";", "cp1252", "\r", " 2.5 "),
     ],
 )
-def test_a_sheet_may_be_saved_by_different_spreadsheet_programs(room, delimiter, encoding, end, points):
+def test_a_sheet_may_be_saved_by_different_spreadsheet_programs(
+    room, delimiter, encoding, end, points
+):
     marks_given = {"Bo Li": (points, "Schön; oder, naïve\nzweite Zeile")}
-    path = fill_sheet(write_sheet(room), marks_given, delimiter=delimiter, encoding=encoding, end=end)
+    path = fill_sheet(
+        write_sheet(room), marks_given, delimiter=delimiter, encoding=encoding, end=end
+    )
     text = path.read_bytes().decode(encoding)
     path.write_bytes(f"sep={delimiter}{end}{text}".encode(encoding))  # as Excel likes it
     assert import_into(room, path).startswith("1 mark and 1 comment taken in")
@@ -241,7 +270,10 @@ def test_rows_may_be_missing_and_in_any_order_with_the_headings_among_them(room)
     text = io.StringIO()
     csv.writer(text).writerows(sorted(other_lines, key=lambda line: line[-1]))
     path.write_text(text.getvalue(), "utf-8")
-    assert import_into(room, path) == "2 marks and 0 comments taken in; 1 answer still awaits manual grading."
+    assert (
+        import_into(room, path)
+        == "2 marks and 0 comments taken in; 1 answer still awaits manual grading."
+    )
 
 
 def submit_another_answer(room):
@@ -268,7 +300,9 @@ def test_an_invalid_row_is_refused(room, name):
     cells, sentence = INVALID_ROWS[name]
     path = fill_sheet(write_sheet(room), {"Ada Lovelace": ("1", ""), "Bo Li": cells})
     number = 1 + next(
-        i for i, line in enumerate(csv.reader(io.StringIO(path.read_text("utf-8")))) if "Bo Li" in line
+        i
+        for i, line in enumerate(csv.reader(io.StringIO(path.read_text("utf-8"))))
+        if "Bo Li" in line
     )
     with pytest.raises(SheetError) as error:
         import_into(room, path)
@@ -278,7 +312,9 @@ def test_an_invalid_row_is_refused(room, name):
 
 
 def test_all_invalid_rows_are_reported_at_once(room):
-    path = fill_sheet(write_sheet(room), dict.fromkeys(("Ada Lovelace", "Bo Li", "Cy Twombly"), ("9", "")))
+    path = fill_sheet(
+        write_sheet(room), dict.fromkeys(("Ada Lovelace", "Bo Li", "Cy Twombly"), ("9", ""))
+    )
     with pytest.raises(SheetError) as error:
         import_into(room, path)
     assert str(error.value).count("the points are 9, but the question is worth 3.") == 3
@@ -294,7 +330,9 @@ def test_unknown_keys_are_refused(room):
             f"its key belongs to no answer to {QUESTION} of {LAB}",
         ),
     ):
-        path.write_text(re.sub(r"(Ada Lovelace.*),[a-p-]+$", rf"\1,{key}", text, flags=re.MULTILINE), "utf-8")
+        path.write_text(
+            re.sub(r"(Ada Lovelace.*),[a-p-]+$", rf"\1,{key}", text, flags=re.MULTILINE), "utf-8"
+        )
         with pytest.raises(SheetError, match=re.escape(sentence)):
             import_into(room, path)
 
@@ -302,7 +340,9 @@ def test_unknown_keys_are_refused(room):
 def test_the_sheet_of_another_question_gives_no_marks(room):
     path = write_sheet(room)
     fill_sheet(path, {"Ada Lovelace": ("1", "")}, target=path)
-    with pytest.raises(SheetError, match="its key belongs to no answer to softmax of qkv-attention"):
+    with pytest.raises(
+        SheetError, match="its key belongs to no answer to softmax of qkv-attention"
+    ):
         import_into(room, path, name="softmax")
 
 
@@ -320,7 +360,9 @@ def test_columns_that_were_sorted_separately_are_refused(room):
 def test_a_mark_belongs_to_the_answer_that_was_read(room):
     path = fill_sheet(write_sheet(room), {"Ada Lovelace": ("1", ""), "Bo Li": ("2", "")})
     submit_another_answer(room)
-    with pytest.raises(SheetError, match="Bo Li has submitted another answer since this sheet was written"):
+    with pytest.raises(
+        SheetError, match="Bo Li has submitted another answer since this sheet was written"
+    ):
         import_into(room, path)
     assert read_manual_marks(room)["ada"] == (None, None)
     new_sheet = fill_sheet(write_sheet(room), {"Ada Lovelace": ("1", ""), "Bo Li": ("2", "")})
@@ -329,14 +371,18 @@ def test_a_mark_belongs_to_the_answer_that_was_read(room):
 
 def test_two_people_grade_different_rows(room):
     path = write_sheet(room)
-    first_sheet = fill_sheet(path, {"Ada Lovelace": ("1", "One.")}, target=path.with_name("one.csv"))
+    first_sheet = fill_sheet(
+        path, {"Ada Lovelace": ("1", "One.")}, target=path.with_name("one.csv")
+    )
     second_sheet = fill_sheet(path, {"Bo Li": ("2", "Two.")}, target=path.with_name("two.csv"))
     assert (
         import_into(room, first_sheet, second_sheet)
         == "2 marks and 2 comments taken in; 1 answer still awaits manual grading."
     )
     third_sheet = fill_sheet(path, {"Cy Twombly": ("3", "")}, target=path.with_name("late.csv"))
-    assert import_into(room, third_sheet).startswith("1 mark")  # by another hour: what it left empty stays
+    assert import_into(room, third_sheet).startswith(
+        "1 mark"
+    )  # by another hour: what it left empty stays
     assert read_manual_marks(room) == {
         "ada": (1.0, "One."),
         "bo": (2.0, "Two."),
@@ -369,7 +415,9 @@ def test_two_people_grade_the_same_answer(room):
 def test_the_formgrader_and_the_sheet_agree(room):
     path = write_sheet(room)
     by_hand(room, "ada", 2, "In the formgrader.")
-    with pytest.raises(SheetError, match="Ada Lovelace was given 2 points and other words in the gradebook"):
+    with pytest.raises(
+        SheetError, match="Ada Lovelace was given 2 points and other words in the gradebook"
+    ):
         import_into(room, fill_sheet(path, {"Ada Lovelace": ("1", "")}))
     assert import_into(room, fill_sheet(path, {"Bo Li": ("1", "")})).startswith("1 mark")
     assert read_manual_marks(room)["ada"] == (2.0, "In the formgrader.")
@@ -393,7 +441,9 @@ def test_no_cell_is_a_formula_and_no_comment_gains_one(room):
     rows, _ = read_rows(path)
     assert rows["'=1+1"]["answer"].startswith("'=HYPERLINK")
     # A comment that was not touched stays as it was, to the line's end; a new one loses only our own quote.
-    import_into(room, fill_sheet(path, {"'=1+1": ("1", "'=3+3"), "Bo Li": ("2", rows["Bo Li"]["comment"])}))
+    import_into(
+        room, fill_sheet(path, {"'=1+1": ("1", "'=3+3"), "Bo Li": ("2", rows["Bo Li"]["comment"])})
+    )
     assert read_manual_marks(room)["bo"] == (2.0, "=2+2\n- and a list")
     assert read_manual_marks(room)["ada"] == (1.0, "=3+3")
     page = path.with_suffix(".html").read_text("utf-8")
@@ -412,7 +462,9 @@ def test_similar_answers_stand_together():
         "g": "x",
     }
     groups = list(
-        group_answers([StudentAnswer(s, s, ManualMark(), s, source=text) for s, text in texts.items()])
+        group_answers(
+            [StudentAnswer(s, s, ManualMark(), s, source=text) for s, text in texts.items()]
+        )
     )
     assert [
         (group.number, [[a.student for _, a in equal_answers] for equal_answers in group.wordings])
@@ -423,7 +475,9 @@ def test_similar_answers_stand_together():
         (0, [["a"]]),
         (0, [["g"]]),
     ]
-    assert [n for group in groups for equal_answers in group.wordings for n, _ in equal_answers] == [
+    assert [
+        n for group in groups for equal_answers in group.wordings for n, _ in equal_answers
+    ] == [
         1,
         2,
         3,
@@ -439,7 +493,11 @@ def test_equal_answers_stand_in_the_order_of_the_names_that_are_shown():
     names = {"ada": "student-9", "bo": "student-1", "cy": "student-5"}
     answers = [StudentAnswer(s, name, ManualMark(), "", source="same") for s, name in names.items()]
     (group,) = group_answers(answers)
-    assert [answer.name for _, answer in group.wordings[0]] == ["student-1", "student-5", "student-9"]
+    assert [answer.name for _, answer in group.wordings[0]] == [
+        "student-1",
+        "student-5",
+        "student-9",
+    ]
 
 
 def test_pseudonyms(room):
@@ -456,7 +514,9 @@ def test_pseudonyms(room):
     assert read_manual_marks(room)["bo"] == (2.0, None)
     student_key = read_rows(path)[0][secret["bo"]]["key"].split("-")[0]
     assert student_key in student_keys(room)
-    (room.root / "secret").write_text("another")  # without the secret of the class, a key tells nobody's name
+    (room.root / "secret").write_text(
+        "another"
+    )  # without the secret of the class, a key tells nobody's name
     assert student_key not in student_keys(Classroom(room.root, COURSE))
 
 
@@ -474,7 +534,8 @@ def test_a_sheet_with_marks_that_were_not_imported_is_kept(room):
     outcome = autograder("answers", LAB, QUESTION, "--classroom", room.root, here=True)
     old_sheet = path.with_name(f"{QUESTION}-earlier-1.csv")
     assert (
-        f"The sheet that was there has marks that are not taken in; it is {old_sheet} now." in outcome.stderr
+        f"The sheet that was there has marks that are not taken in; it is {old_sheet} now."
+        in outcome.stderr
     )
     assert read_rows(path)[0]["Ada Lovelace"]["points"] == ""
     assert import_into(room, old_sheet).startswith("1 mark")
@@ -485,7 +546,9 @@ def test_an_exercise_can_be_graded_manually(room):
     question = read_question_marks(room, lab(LAB), "softmax")
     write_answers_page_and_marking_sheet(question, workers=1)
     rows, _ = read_rows(question.sheet)
-    assert "def softmax" in rows["Ada Lovelace"]["answer"] or "raise" in rows["Ada Lovelace"]["answer"]
+    assert (
+        "def softmax" in rows["Ada Lovelace"]["answer"] or "raise" in rows["Ada Lovelace"]["answer"]
+    )
     sheet = fill_sheet(question.sheet, {"Ada Lovelace": ("1.5", "Half of it.")})
     assert import_into(room, sheet, name="softmax").startswith("1 mark and 1 comment taken in")
     assert read_manual_marks(room, "softmax")["ada"] == (1.5, "Half of it.")

@@ -50,7 +50,9 @@ def make_marks(platform="", **origin):
         {"one": Assignment("one", datetime(2026, 1, 1), 10.0), "two": Assignment("two", None, 4.0)},
         {
             ("al1", "one"): mark("al1", {"a": 5.5, "b": 0}, penalty=1.0),
-            ("eve", "one"): mark("eve", {"a": 6, "b": None}, awaiting_manual_count=1, seconds_late=5400),
+            ("eve", "one"): mark(
+                "eve", {"a": 6, "b": None}, awaiting_manual_count=1, seconds_late=5400
+            ),
         },
     )
     if platform:
@@ -125,7 +127,9 @@ def test_moodles_worksheet_has_a_participant_for_each():
 
 def test_a_participant_number_of_a_group_identifies_nobody():
     marks = make_marks("Moodle", participant="55")
-    marks.origins["eve", "one"] = Origin(platform="Moodle", participant="55", members=("al1", "eve"))
+    marks.origins["eve", "one"] = Origin(
+        platform="Moodle", participant="55", members=("al1", "eve")
+    )
     assert worksheet(marks, "one") == ("", 2)
 
 
@@ -138,12 +142,17 @@ def test_a_participant_number_of_a_group_identifies_nobody():
         ([{"": "1"}, {"": "2"}, {"": "9"}], ["Participant 1", "Participant 2", "Participant 9"]),
         ([{"": "1"}, {"": "2"}, {"": "8"}], ["Participant 9"]),
         # A column with the lab's name counts more.
-        ([{"": "1", "one": "7"}, {"": "2"}, {"": "9"}], ["Participant 7", "Participant 2", "Participant 9"]),
+        (
+            [{"": "1", "one": "7"}, {"": "2"}, {"": "9"}],
+            ["Participant 7", "Participant 2", "Participant 9"],
+        ),
     ],
 )
 def test_the_roster_has_the_participant_numbers_of_a_group(columns, identifiers):
     marks = make_marks("Moodle", participant="55")
-    marks.origins["eve", "one"] = Origin(platform="Moodle", participant="55", members=("al1", "eve"))
+    marks.origins["eve", "one"] = Origin(
+        platform="Moodle", participant="55", members=("al1", "eve")
+    )
     if "" in columns[0]:
         marks.origins["zoe", "one"] = Origin(platform="Moodle", participant="9")
     for student, column in zip(("al1", "eve", "zoe"), columns, strict=True):
@@ -156,11 +165,15 @@ def test_moodles_gradebook_has_only_students_it_can_identify():
     marks = make_marks("Moodle", participant="1")
     marks.students["al1"] = person("al1", "Lovelace", "Ada", "ada@x.edu", login="al1")
     rows = table(format_platform_csv(marks, CSV_FORMATS["Moodle"])[0])
-    assert [(r["Username"], r["Email address"], r["one"]) for r in rows] == [("al1", "ada@x.edu", "4.5")]
+    assert [(r["Username"], r["Email address"], r["one"]) for r in rows] == [
+        ("al1", "ada@x.edu", "4.5")
+    ]
 
 
 def test_blackboard():
-    (row,) = table(format_platform_csv(make_marks("Blackboard", login="ada_1"), CSV_FORMATS["Blackboard"])[0])
+    (row,) = table(
+        format_platform_csv(make_marks("Blackboard", login="ada_1"), CSV_FORMATS["Blackboard"])[0]
+    )
     assert (row["Username"], row["Last Name"], row["one"]) == ("ada_1", "Lovelace", "4.5")
 
 
@@ -177,7 +190,9 @@ def test_brightspace_never_takes_the_folders_number_for_an_id():
 
 
 def test_gradescope():
-    marks = make_marks("Gradescope", email="ada@x.edu", sid="7", name="Ada Lovelace", members=("al1", "eve"))
+    marks = make_marks(
+        "Gradescope", email="ada@x.edu", sid="7", name="Ada Lovelace", members=("al1", "eve")
+    )
     (row,) = table(format_platform_csv(marks, CSV_FORMATS["Gradescope"])[0])
     assert (row["SID"], row["Email"], row["one"], row["one - Max Points"]) == (
         "7",
@@ -189,7 +204,9 @@ def test_gradescope():
 
 def test_a_table_for_each_platform_that_occurs_and_no_other():
     assert build_platform_tables(make_marks()) == []
-    assert [t.name for t in build_platform_tables(make_marks("Canvas", lms_id="1"))] == ["canvas.csv"]
+    assert [t.name for t in build_platform_tables(make_marks("Canvas", lms_id="1"))] == [
+        "canvas.csv"
+    ]
     assert [t.name for t in build_platform_tables(make_marks("Moodle", participant="1"))] == [
         "moodle-one.csv"
     ]
@@ -227,7 +244,9 @@ def test_the_same_as_nbgraders_own_export(classroom, prepared, tmp_path):
         CsvExportPlugin(to=str(tmp_path / "theirs.csv")).export(book)
     marks = read_marks(classroom)
     nbgrader_rows = table((tmp_path / "theirs.csv").read_text())
-    own_rows = [{key: row[key] for key in nbgrader_rows[0]} for row in table(format_grades_csv(marks))]
+    own_rows = [
+        {key: row[key] for key in nbgrader_rows[0]} for row in table(format_grades_csv(marks))
+    ]
     assert sorted(own_rows, key=str) == sorted(nbgrader_rows, key=str)
     assert marks.marks["ada", LAB].seconds_late == 86400
 
@@ -299,7 +318,8 @@ def test_withdrawn_students_are_in_no_platform_table(platform):
     )
     assert len(table(worksheet(marks, "one")[0])) == 1
     assert (
-        "zoe" in format_grades_csv(marks) and display_name(marks.students["zoe"]) == "Zo Zed (zoe), withdrawn"
+        "zoe" in format_grades_csv(marks)
+        and display_name(marks.students["zoe"]) == "Zo Zed (zoe), withdrawn"
     )
 
 

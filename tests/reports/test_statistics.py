@@ -71,7 +71,9 @@ LSAT6_POINT_BISERIAL_EXCLUDED = (0.1128, 0.1532, 0.1728, 0.1444, 0.1216)
 def test_item_statistics_agree_with_a_reference_program_on_a_known_test():
     students = []
     items = ("item 1", "item 2", "item 3", "item 4", "item 5")
-    for pattern, count in zip(product((Verdict.WRONG, Verdict.PASS), repeat=5), LSAT6_COUNTS, strict=True):
+    for pattern, count in zip(
+        product((Verdict.WRONG, Verdict.PASS), repeat=5), LSAT6_COUNTS, strict=True
+    ):
         for _ in range(count):
             name = f"s{len(students)}"
             students.append(submission(name, [row(name, *item) for item in zip(items, pattern)]))
@@ -101,7 +103,9 @@ def test_misconceptions_are_ranked_by_students():
         return row(student, exercise, Verdict.WRONG, name)
 
     students = [
-        submission("a", [wrong("a", "softmax", "transposed"), wrong("a", "stable_softmax", "transposed")]),
+        submission(
+            "a", [wrong("a", "softmax", "transposed"), wrong("a", "stable_softmax", "transposed")]
+        ),
         submission("b", [wrong("b", "softmax", "returns-a-list"), row("b", "stable_softmax")]),
         submission("c", [wrong("c", "softmax", "returns-a-list"), row("c", "stable_softmax")]),
     ]
@@ -114,7 +118,9 @@ def test_misconceptions_are_ranked_by_students():
 def test_a_misconception_that_the_lab_no_longer_defines_keeps_its_name():
     unknown_misconception = row("a", "softmax", Verdict.WRONG, "once-known")
     assert (
-        statistics.count_misconceptions([submission("a", [unknown_misconception])], {LAB: lab(LAB)})[0].means
+        statistics.count_misconceptions(
+            [submission("a", [unknown_misconception])], {LAB: lab(LAB)}
+        )[0].means
         == "once known"
     )
 
@@ -149,8 +155,12 @@ def test_a_question_has_no_mean_before_manual_grading():
 
 
 def test_students_who_need_attention():
-    low_score = submission("bo", [row("bo", "softmax"), row("bo", "stable_softmax", Verdict.WRONG, points=6)])
-    many_attempts = replace(submission("cy", [row("cy", "softmax")]), attempts=statistics.MANY_ATTEMPTS)
+    low_score = submission(
+        "bo", [row("bo", "softmax"), row("bo", "stable_softmax", Verdict.WRONG, points=6)]
+    )
+    many_attempts = replace(
+        submission("cy", [row("cy", "softmax")]), attempts=statistics.MANY_ATTEMPTS
+    )
     good_score = submission("ada", [row("ada", "softmax")])
     unreadable = submission("di", [row("di", "softmax", Verdict.MISSING)])
     marks = ClassMarks({name: Person(student=name) for name in ("ada", "bo", "cy", "di", "eve")})
@@ -179,7 +189,8 @@ def test_a_pseudonymous_mark_has_no_text_of_the_student():
     marks = ClassMarks({"ada": Person(student="ada")}, marks={("ada", LAB): mark})
     (anonymous_mark,) = marks.with_pseudonyms({"ada": "student-001"}).marks.values()
     assert (
-        anonymous_mark.results[0].verdict is Verdict.ERROR and anonymous_mark.results[0].exercise == "softmax"
+        anonymous_mark.results[0].verdict is Verdict.ERROR
+        and anonymous_mark.results[0].exercise == "softmax"
     )
     assert "ada" not in repr(anonymous_mark).lower()
 
@@ -203,9 +214,13 @@ def test_a_lab_that_one_student_submitted_by_mistake_is_not_asked_of_everybody()
     )
     assert marks.missing_students == {LAB: ["s18", "s19"]}
     # Three of twenty are no mistake, and a lab with a due date is asked of everybody.
-    three = replace(marks, submissions=marks.submissions | {("s04", "positions"), ("s05", "positions")})
+    three = replace(
+        marks, submissions=marks.submissions | {("s04", "positions"), ("s05", "positions")}
+    )
     assert len(three.missing_students["positions"]) == 17
-    due = replace(marks, policy=Policy(due_dates={LAB: None, "positions": datetime(2026, 1, 2, tzinfo=UTC)}))
+    due = replace(
+        marks, policy=Policy(due_dates={LAB: None, "positions": datetime(2026, 1, 2, tzinfo=UTC)})
+    )
     assert len(due.missing_students["positions"]) == 19
     gradebook_due = replace(marks, deadlines=Deadlines({"positions": datetime(2026, 1, 2)}))
     assert len(gradebook_due.missing_students["positions"]) == 19
@@ -223,7 +238,10 @@ def test_a_lab_that_was_submitted_by_mistake_is_in_no_platforms_table():
     marks = ClassMarks(
         {name: Person(student=name, login=name) for name in students},
         labs={name: Assignment(name, None, 10.0) for name in (LAB, "positions")},
-        marks={key: Mark(student=key[0], lab=key[1], scores={"e": 1.0}, points={"e": 10.0}) for key in keys},
+        marks={
+            key: Mark(student=key[0], lab=key[1], scores={"e": 1.0}, points={"e": 10.0})
+            for key in keys
+        },
         submissions=frozenset(keys),
         policy=Policy(due_dates={LAB: None, "positions": None}),
     )
@@ -237,7 +255,9 @@ def test_a_lab_that_was_submitted_by_mistake_is_in_no_platforms_table():
 def test_who_submitted_only_another_lab_has_not_submitted_nothing():
     marks = ClassMarks({name: Person(student=name) for name in ("ada", "bo")})
     other = replace(submission("ada", [row("ada", "softmax", Verdict.PASS)]), lab="positions")
-    needs = statistics.find_students_in_need([other], marks, {LAB: ["ada", "bo"]}, [LAB, "positions"])
+    needs = statistics.find_students_in_need(
+        [other], marks, {LAB: ["ada", "bo"]}, [LAB, "positions"]
+    )
     assert {need.student: need.reasons for need in needs} == {
         "bo": ("Has submitted nothing at all.",),
         "ada": (f"Has not submitted {LAB}.",),
@@ -251,4 +271,7 @@ def test_the_newest_submission_counts_as_an_attempt_beside_the_earlier_ones(clas
         (earlier / name).write_text("{}")
     marks = ClassMarks(policy=policy_of())
     marks.add_results(classroom, {("ada", LAB): results("ada"), ("bo", LAB): results("bo")})
-    assert {student: mark.attempts for (student, _), mark in marks.marks.items()} == {"ada": 3, "bo": 1}
+    assert {student: mark.attempts for (student, _), mark in marks.marks.items()} == {
+        "ada": 3,
+        "bo": 1,
+    }

@@ -147,7 +147,9 @@ def test_answers_with_what_the_check_found_and_the_rest_folded(classroom, prepar
                 },
             }
         ),
-        nbformat.from_dict({"output_type": "error", "ename": "CheckFailed", "evalue": "", "traceback": []}),
+        nbformat.from_dict(
+            {"output_type": "error", "ename": "CheckFailed", "evalue": "", "traceback": []}
+        ),
     ]
     extra_cell = nbformat.v4.new_code_cell("print('my own cell')")
     extra_cell.outputs = [
@@ -167,9 +169,10 @@ def test_answers_with_what_the_check_found_and_the_rest_folded(classroom, prepar
 
 def test_what_was_handed_out_is_folded_in_an_answer_that_is_right(classroom, prepared):
     submission = results("ada", ["stable_softmax"])
-    stub = {get_grade_id(c): c.source for c in release_notebook(lab(LAB).read_solution(), lab(LAB)).cells}[
-        "softmax"
-    ]
+    stub = {
+        get_grade_id(c): c.source
+        for c in release_notebook(lab(LAB).read_solution(), lab(LAB)).cells
+    }["softmax"]
     beginning = stub[: stub.index("    # YOUR CODE HERE")]
     cell(submission, "softmax").source = (
         beginning + "    e = np.exp(x)\n    return e / e.sum(axis, keepdims=True)"
@@ -281,7 +284,9 @@ def test_whatever_is_in_it_a_page_takes_little_time(classroom, prepared, workers
     make(classroom)
     start = time.perf_counter()
     assert make(classroom, force=True).written_count == 1
-    assert time.perf_counter() - start < 30  # of a busy machine; a page that takes longer is made plainer
+    assert (
+        time.perf_counter() - start < 30
+    )  # of a busy machine; a page that takes longer is made plainer
     page = page_of(classroom)
     assert len(page) < 3_000_000 and "characters more are not shown here" in page
     assert "more cells are left out" in page
@@ -336,7 +341,10 @@ def test_odd_notebooks_are_no_traceback(classroom, prepared):
     ):
         fill(classroom, {"ada": results("ada")}, gradebook=prepared)
         classroom.notebook_path("ada", LAB).write_text(odd)
-        assert make(classroom, force=True).written_count + len(make(classroom, force=True).failures) >= 1
+        assert (
+            make(classroom, force=True).written_count + len(make(classroom, force=True).failures)
+            >= 1
+        )
 
 
 def test_without_a_gradebook(classroom):
@@ -409,7 +417,9 @@ def test_nbgraders_exchange_finds_its_files_beside_each_page(classroom, prepared
     make(classroom)
     for student in ("ada", "bo"):
         folder = classroom.feedback / student / LAB
-        assert (folder / "timestamp.txt").is_file() and (folder / "submission_secret.txt").stat().st_size > 60
+        assert (folder / "timestamp.txt").is_file() and (
+            folder / "submission_secret.txt"
+        ).stat().st_size > 60
 
 
 def test_a_class_without_nbgraders_exchange_has_pages_only(classroom, prepared):
@@ -422,6 +432,8 @@ def test_a_page_holds_no_control_characters_and_no_text_turned_round(tmp_path, m
     (tmp_path / "page.html").write_text("<p>{{ name }}</p>\t{{ code }}\n", "utf-8")
     monkeypatch.setattr(safe_html, "TEMPLATES", tmp_path)
     safe_html._make_template_environment.cache_clear()
-    page = safe_html.render_page("page.html", name="Ada\x1b[2J\x07\x00\u202egpj.exe", code="a\u2066b")
+    page = safe_html.render_page(
+        "page.html", name="Ada\x1b[2J\x07\x00\u202egpj.exe", code="a\u2066b"
+    )
     safe_html._make_template_environment.cache_clear()
     assert page == "<p>Ada\ufffd[2J\ufffd\ufffd\ufffdgpj.exe</p>\ta\ufffdb"

@@ -3,7 +3,17 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from graded_class import LAB, enrol, fill, reported, results, row, submission, well_formed, with_policy
+from graded_class import (
+    LAB,
+    enrol,
+    fill,
+    reported,
+    results,
+    row,
+    submission,
+    well_formed,
+    with_policy,
+)
 
 from autograder.core.results import ResultReason, Verdict
 from autograder.gradebook.deadlines import Deadlines
@@ -32,7 +42,12 @@ def mark_with(student, *outcomes):
 
 
 def test_students_with_the_same_outcomes_share_a_row_and_the_best_come_first():
-    marks = [mark_with("ada", ".x"), mark_with("bo", "!-"), mark_with("cy", ".x"), mark_with("di", "..")]
+    marks = [
+        mark_with("ada", ".x"),
+        mark_with("bo", "!-"),
+        mark_with("cy", ".x"),
+        mark_with("di", ".."),
+    ]
     patterns, omitted_count = find_outcome_patterns(["e0", "e1"], marks)
     assert [(pattern.outcomes, pattern.students) for pattern in patterns] == [
         (("passed", "passed"), ("di",)),
@@ -59,7 +74,9 @@ def test_a_persons_points_decide_the_outcome():
         mark = submission("ada", [manual], scores={"why": score})
         assert classify_outcome(mark, manual) == outcome
     wrong = row("ada", "softmax", Verdict.WRONG)
-    changed = submission("ada", [wrong], scores={"softmax": 2}, manually_graded=frozenset({"softmax"}))
+    changed = submission(
+        "ada", [wrong], scores={"softmax": 2}, manually_graded=frozenset({"softmax"})
+    )
     assert classify_outcome(changed, wrong) == "passed"
     assert classify_outcome(submission("ada", [wrong]), wrong) == "wrong"
 

@@ -48,7 +48,9 @@ def submitted_notebook(name, wrong=()):
     notebook = perfect(lab(name))
     for exercise in wrong:
         definition = lab(name).exercises[exercise]
-        notebook = with_answer(notebook, exercise, wrong_answer(definition, definition.misconceptions[0]))
+        notebook = with_answer(
+            notebook, exercise, wrong_answer(definition, definition.misconceptions[0])
+        )
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and cell.metadata.get("nbgrader", {}).get("solution"):
             cell.source = "In my own words."
@@ -105,7 +107,9 @@ def term(tmp_path_factory):
         collection = collect([path], room.root, course.labs, grade_ids=grade_ids)
         assert collection.exit_code == 0, collection.summary
     labs = [lab(name) for name in LABS]
-    run = grade_class(room, labs, GradingOptions(), workers=1, on_result=lambda row: None, progress=Silent())
+    run = grade_class(
+        room, labs, GradingOptions(), workers=1, on_result=lambda row: None, progress=Silent()
+    )
     assert not run.faults and run.newly_graded == 10
 
     grade_manually(room, LAB_1, "explain-tanh", {"ada": 3, "bo": 2, "cy": 1})
@@ -197,12 +201,16 @@ def test_the_report(term):
     needs = needs[: needs.index("</table>")]
     assert f"Di Prima (di)</th><td>Has not submitted {LAB_1} and {LAB_3}." in needs
     assert "Dropped from qkv-attention, and worth nothing to anybody" in page
-    assert f"Submitted together, with one mark for all: {LAB_3}: Ada Lovelace (ada), Bo Li (bo)." in page
+    assert (
+        f"Submitted together, with one mark for all: {LAB_3}: Ada Lovelace (ada), Bo Li (bo)."
+        in page
+    )
 
 
 def test_a_page(term):
     page = (term[0].feedback / "bo" / LAB_1 / f"{LAB_1}.html").read_text("utf-8")
     assert (
-        "Submitted on Tue 3 November 2026, 19:00 UTC; it was due on Mon 2 November 2026, 18:00 UTC." in page
+        "Submitted on Tue 3 November 2026, 19:00 UTC; it was due on Mon 2 November 2026, 18:00 UTC."
+        in page
     )
     assert "1 d 1 h late: 1.2 of 6 points are taken off." in page

@@ -190,7 +190,9 @@ def read_table(room, name):
 
 
 def result_cells(row):
-    return tuple(row[c] for c in ("result", "grade", "not_among_the_best", "not_submitted", "waits"))
+    return tuple(
+        row[c] for c in ("result", "grade", "not_among_the_best", "not_submitted", "waits")
+    )
 
 
 def test_the_term_agrees_with_a_calculation_by_hand(term):
@@ -257,7 +259,9 @@ def test_a_students_page(term):
     assert "positions Mon 30 November 2026, 18:00 UTC 11 of 14 78.57 2 counts" in words
     assert "Not part of the result: multi-head-attention, learning-to-align," in words
     assert "Of the 4 labs the 3 count that give most." in words
-    assert "rounded to one decimal, halves up, and the grade is that of the rounded result." in words
+    assert (
+        "rounded to one decimal, halves up, and the grade is that of the rounded result." in words
+    )
     assert "A from 90, B from 80, C from 65, D from 50, F from 0." in words
 
     def page_words(student):
@@ -266,8 +270,9 @@ def test_a_students_page(term):
     assert "qkv-attention still awaits grading, and will change this." in page_words("ed")
     assert "8 of 10 80.00 1 counts; late, 2 off" in page_words("fi")
     assert "attention-masks Thu 26 November 2026, 18:00 UTC – – 1 not due yet" in page_words("gu")
-    assert "additive-attention Mon 2 November 2026, 18:00 UTC – 0.00 1 not submitted, so 0" in page_words(
-        "di"
+    assert (
+        "additive-attention Mon 2 November 2026, 18:00 UTC – 0.00 1 not submitted, so 0"
+        in page_words("di")
     )
 
 
@@ -307,14 +312,20 @@ def rules(**term):
 def test_the_usual_rules():
     usual = rules()
     assert set(usual.weights.values()) == {Fraction(1)} and usual.best is None and not usual.grades
-    assert usual.sentences[0] == "The result is the mean of the labs in per cent, all with the same weight."
+    assert (
+        usual.sentences[0]
+        == "The result is the mean of the labs in per cent, all with the same weight."
+    )
     assert usual.sentences[2] == "The result is rounded to one decimal, halves up."
 
 
 @pytest.mark.parametrize(
     ("term", "sentence"),
     [
-        ({"drop": 1}, "has an unknown entry 'drop'. The entries are weights, best, decimals and grades."),
+        (
+            {"drop": 1},
+            "has an unknown entry 'drop'. The entries are weights, best, decimals and grades.",
+        ),
         ({"best": "3"}, "best is '3'; expected a whole number."),
         ({"best": True}, "best is True; expected a whole number."),
         ({"best": 99}, f"best is 99; a number of labs is expected, 1 to {len(COURSE.labs)}."),
@@ -397,7 +408,9 @@ def test_marks_by_thirds_are_exact(term):
         penalty=0,
     )
     marks.marks["fi", LAB_1] = third
-    rules_of_one_lab = replace(read_term_rules(term.course), weights={LAB_1: Fraction(1)}, best=None)
+    rules_of_one_lab = replace(
+        read_term_rules(term.course), weights={LAB_1: Fraction(1)}, best=None
+    )
     assert compute_terms(rules_of_one_lab, marks, NOVEMBER_20).by_student["fi"].exact == 50
 
 
@@ -412,6 +425,6 @@ def test_the_command(term, tmp_path):
     assert outcome.returncode == 0, outcome.stderr
     assert "12 pages of the term so far, term.html in each student's folder." in outcome.stderr
     assert f"{term.root / 'returned' / 'term'}: 12 pages." in outcome.stdout
-    assert "The result is rounded to a whole number" in (term.feedback / "bo" / "term.html").read_text(
-        "utf-8"
-    )
+    assert "The result is rounded to a whole number" in (
+        term.feedback / "bo" / "term.html"
+    ).read_text("utf-8")

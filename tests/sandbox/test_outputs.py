@@ -50,7 +50,8 @@ def test_the_reserve_for_errors_is_shared_by_all_cells():
         cell = CellOutputs(budget)
         cell.handle_message(error("x" * size), count=1)
         kept += any(
-            output["output_type"] == "error" and output["evalue"][:1] == "x" for output in cell.to_list()
+            output["output_type"] == "error" and output["evalue"][:1] == "x"
+            for output in cell.to_list()
         )
     assert 0 < kept <= outputs.MAX_ERRORS_BYTES // size
 

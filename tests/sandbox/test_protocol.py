@@ -63,7 +63,9 @@ def is_same(first, second) -> bool:
 
 
 @quick
-@given(st.dictionaries(st.sampled_from(["op", "a", "é"]), json_values), st.lists(arrays, max_size=3))
+@given(
+    st.dictionaries(st.sampled_from(["op", "a", "é"]), json_values), st.lists(arrays, max_size=3)
+)
 def test_frames_come_back(header, values):
     decoded_header, decoded_values = decode(encode(header, values))
     assert decoded_header == header
@@ -71,7 +73,10 @@ def test_frames_come_back(header, values):
 
 
 @quick
-@given(st.lists(arguments, max_size=4), st.dictionaries(st.text("abcé", max_size=4), arguments, max_size=3))
+@given(
+    st.lists(arguments, max_size=4),
+    st.dictionaries(st.text("abcé", max_size=4), arguments, max_size=3),
+)
 def test_inputs_come_back(args, kwargs):
     values: list = []
     record = encoding.pack_inputs(Inputs(tuple(args), kwargs), values)
@@ -83,7 +88,10 @@ def test_inputs_come_back(args, kwargs):
 
 @quick
 @given(
-    st.none() | arrays, st.text(max_size=20), st.text(max_size=20), st.lists(st.text(max_size=5), max_size=3)
+    st.none() | arrays,
+    st.text(max_size=20),
+    st.text(max_size=20),
+    st.lists(st.text(max_size=5), max_size=3),
 )
 def test_answers_come_back(value, kind, error, modified):
     values: list = []
@@ -134,7 +142,9 @@ def test_garbage_is_refused(data):
 @quick
 @given(st.data())
 def test_damaged_frames_are_refused_or_plain(data):
-    frame = bytearray(encode({"op": "answer", "a": [1, "x", None]}, [np.arange(3.0), np.ones((2, 2), bool)]))
+    frame = bytearray(
+        encode({"op": "answer", "a": [1, "x", None]}, [np.arange(3.0), np.ones((2, 2), bool)])
+    )
     for _ in range(data.draw(st.integers(1, 4))):
         frame[data.draw(st.integers(0, len(frame) - 1))] = data.draw(st.integers(0, 255))
     try:
@@ -208,7 +218,10 @@ def with_array(dtype, shape, payload=b"") -> bytes:
         (pack_raw(b'{"a": 1, "a": 2, "arrays": []}'), "appears twice"),
         (pack_raw(b'{"a": "\\ud800", "arrays": []}'), "not Unicode"),
         (pack_raw(b'{"a": ' + b"[" * 40 + b"]" * 40 + b', "arrays": []}'), "too deep"),
-        (pack_raw(b'{"a": ' + b"[" * 200_000 + b"]" * 200_000 + b', "arrays": []}'), "not JSON|too deep"),
+        (
+            pack_raw(b'{"a": ' + b"[" * 200_000 + b"]" * 200_000 + b', "arrays": []}'),
+            "not JSON|too deep",
+        ),
         (pack_raw(b'{"arrays": []}\xff'), "not JSON"),
         (with_array("object", [1], b"x" * 8), "no such dtype"),
         (with_array("float128", [1], b"x" * 16), "no such dtype"),
@@ -282,7 +295,9 @@ def test_odd_outputs_are_refused(output):
         protocol.validate_and_strip_output(output)
 
 
-@pytest.mark.parametrize("value", [object(), {1, b"x"}, b"x", np.array([object()]), np.array(["text"])])
+@pytest.mark.parametrize(
+    "value", [object(), {1, b"x"}, b"x", np.array([object()]), np.array(["text"])]
+)
 def test_what_cannot_travel_is_not_packed(value):
     with pytest.raises(ProtocolError):
         values: list = []
@@ -380,18 +395,22 @@ def test_what_an_answer_may_hold_the_grader_reads(name):
     assert problem == "" and len(answers) == times
 
 
-@pytest.mark.parametrize("value", [{0: [1, 2]}, {(1, "a"): None}, {None: {1, 2}}, {2.5}, {"a": {3: "b"}}])
+@pytest.mark.parametrize(
+    "value", [{0: [1, 2]}, {(1, "a"): None}, {None: {1, 2}}, {2.5}, {"a": {3: "b"}}]
+)
 def test_an_answer_of_any_plain_keys_is_sent(value):
     written = b"".join(call_and_encode_results(lambda: value, "function", [Inputs()] * 3))
     header, _ = read_frame(ByteReader(written).read, 10_000, 0)
-    assert [encoding.unpack_outcome(answer, SingleUseArrays([])).value for answer in header["answers"]] == [
-        value
-    ] * 3
+    assert [
+        encoding.unpack_outcome(answer, SingleUseArrays([])).value for answer in header["answers"]
+    ] == [value] * 3
 
 
 def test_a_report_is_what_a_driver_writes_or_is_refused():
     run = CellRun(
-        index=1, charged_seconds=0.5, outputs=[{"output_type": "stream", "name": "stdout", "text": "a"}]
+        index=1,
+        charged_seconds=0.5,
+        outputs=[{"output_type": "stream", "name": "stdout", "text": "a"}],
     )
     good = decode(encode(run.to_fields()))[0]
     assert CellRun.from_fields(dict(good)) == run
@@ -428,7 +447,9 @@ def is_output(**fields):
 def test_the_lines_of_a_traceback_and_the_types_of_an_output_are_limited():
     for lines in (protocol.MAX_TRACEBACK_LINES, protocol.MAX_TRACEBACK_LINES + 1):
         error = {"output_type": "error", "ename": "E", "evalue": ""}
-        assert is_output(**error, traceback=["x"] * lines) == (lines == protocol.MAX_TRACEBACK_LINES)
+        assert is_output(**error, traceback=["x"] * lines) == (
+            lines == protocol.MAX_TRACEBACK_LINES
+        )
     for types in (protocol.MAX_MIME_TYPES, protocol.MAX_MIME_TYPES + 1):
         data = {f"text/x-{number}": "" for number in range(types)}
         display = {"output_type": "display_data", "metadata": {}, "data": data}

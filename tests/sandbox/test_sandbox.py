@@ -40,7 +40,9 @@ from autograder.values.value_types import convert_argument, map_inputs
 
 ROOT = Path(autograder.__file__).parents[1]
 # Generous limits, for busy machines; code that is to be stopped gets less time.
-LIMITS = RunLimits(cell_seconds=20, call_seconds=15, total_seconds=60, memory=200 * MB, processes=40)
+LIMITS = RunLimits(
+    cell_seconds=20, call_seconds=15, total_seconds=60, memory=200 * MB, processes=40
+)
 BRIEF = replace(LIMITS, call_seconds=0.3)
 HALF = replace(LIMITS, call_seconds=0.5)
 
@@ -80,7 +82,9 @@ def descendants(root: int) -> dict[int, str]:
         if entry.name.isdigit():
             try:
                 text = (entry / "stat").read_text()
-                commands[int(entry.name)] = (entry / "cmdline").read_bytes()[:60].decode("utf-8", "replace")
+                commands[int(entry.name)] = (
+                    (entry / "cmdline").read_bytes()[:60].decode("utf-8", "replace")
+                )
             except OSError:
                 continue
             parents[int(entry.name)] = int(text[text.rindex(")") + 2 :].split()[1])
@@ -104,7 +108,10 @@ def error_of(run) -> str:
 
 def ask(name="double", *arrays, call="function") -> Cell:
     return Cell(
-        "", exercise=name, call_inputs=[inputs(a) for a in arrays or (np.ones(3), np.arange(4))], call=call
+        "",
+        exercise=name,
+        call_inputs=[inputs(a) for a in arrays or (np.ones(3), np.arange(4))],
+        call=call,
     )
 
 
@@ -154,7 +161,9 @@ def test_outputs_are_those_of_jupyter(sandbox):
     runs = sandbox.run(
         [
             Cell("import sys\nprint('a'); print('b', file=sys.stderr); print('c')\n40 + 2"),
-            Cell("from IPython.display import HTML, display\ndisplay(HTML('<b>x</b>'), metadata={'a': 1})"),
+            Cell(
+                "from IPython.display import HTML, display\ndisplay(HTML('<b>x</b>'), metadata={'a': 1})"
+            ),
             Cell("_ + 1"),
             Cell("1 / 0"),
             Cell("def f(:"),
@@ -165,7 +174,12 @@ def test_outputs_are_those_of_jupyter(sandbox):
         {"output_type": "stream", "name": "stdout", "text": "a\n"},
         {"output_type": "stream", "name": "stderr", "text": "b\n"},
         {"output_type": "stream", "name": "stdout", "text": "c\n"},
-        {"output_type": "execute_result", "data": {"text/plain": "42"}, "metadata": {}, "execution_count": 1},
+        {
+            "output_type": "execute_result",
+            "data": {"text/plain": "42"},
+            "metadata": {},
+            "execution_count": 1,
+        },
     ]
     assert runs[1].outputs[0]["data"]["text/html"] == "<b>x</b>"
     assert runs[2].outputs[0]["data"] == {"text/plain": "43"}
@@ -182,7 +196,8 @@ def test_outputs_are_valid_nbformat(sandbox):
         [Cell("print(1)\n2"), Cell("import matplotlib.pyplot as plt\nplt.plot([1])"), Cell("1/0")]
     )
     cells = [
-        nbformat.v4.new_code_cell("", outputs=[nbformat.from_dict(o) for o in run.outputs]) for run in runs
+        nbformat.v4.new_code_cell("", outputs=[nbformat.from_dict(o) for o in run.outputs])
+        for run in runs
     ]
     nbformat.validate(nbformat.v4.new_notebook(cells=cells))
 
@@ -205,7 +220,10 @@ def test_clear_output_and_displays_that_are_updated(sandbox):
             )
         ]
     )
-    assert [o.get("data", {}).get("text/plain") or o["text"] for o in run.outputs] == ["'new'", "kept\n"]
+    assert [o.get("data", {}).get("text/plain") or o["text"] for o in run.outputs] == [
+        "'new'",
+        "kept\n",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -282,7 +300,11 @@ def test_answers_come_back_as_they_were(sandbox):
     )
     run = sandbox.run([definition, Cell("", "echo", questions[:1])])[1]
     (answer,) = run.outcomes
-    assert answer.value.dtype == np.float16 and answer.value.tolist() == [[2.5]] and answer.modified == ("x",)
+    assert (
+        answer.value.dtype == np.float16
+        and answer.value.tolist() == [[2.5]]
+        and answer.modified == ("x",)
+    )
     definition = Cell(
         "import numpy as np\ndef echo(x, scale, **named):\n    return np.full(x.shape, scale, named['dtype'])"
     )
@@ -487,7 +509,10 @@ print(json.dumps({
     assert results.pop("new_privs") == 1 and results.pop("dumpable") == "done"
     assert results.pop("clone3") == "ENOSYS"
     assert set(results.values()) <= {"EPERM", "EINVAL"}, results
-    assert results["setuid"] in ("EPERM", "EINVAL") and results["unshare"] == results["clone"] == "EPERM"
+    assert (
+        results["setuid"] in ("EPERM", "EINVAL")
+        and results["unshare"] == results["clone"] == "EPERM"
+    )
 
 
 def test_only_the_pipes_are_open(sandbox):
@@ -541,7 +566,11 @@ def test_fork_bomb_in_a_question_costs_that_question(sandbox):
         "import os\ndef bomb(x):\n    while True:\n        try:\n            os.fork()\n        except OSError:\n            pass"
     )
     runs = sandbox.run([DOUBLE, bomb, ask("bomb"), ask()], BRIEF)
-    assert runs[2].status in ("timeout", "crash") and runs[3].outcomes[0].value.tolist() == [2, 2, 2]
+    assert runs[2].status in ("timeout", "crash") and runs[3].outcomes[0].value.tolist() == [
+        2,
+        2,
+        2,
+    ]
 
 
 def test_the_number_of_processes_is_limited(sandbox):
@@ -567,7 +596,8 @@ def test_the_number_of_threads_is_limited(sandbox):
 
 
 @pytest.mark.parametrize(
-    "code", ["x = bytearray(1 << 30)", "kept = []\nwhile True:\n    kept.append(bytearray(10 << 20))"]
+    "code",
+    ["x = bytearray(1 << 30)", "kept = []\nwhile True:\n    kept.append(bytearray(10 << 20))"],
 )
 def test_memory_bomb_of_one_process(sandbox, code):
     run = attack(sandbox, code, cell_seconds=10)
@@ -600,7 +630,9 @@ time.sleep(100)""",
 
 
 def test_memory_bomb_in_a_question_costs_that_question(sandbox):
-    bomb = Cell("def bomb(x):\n    kept = []\n    while True:\n        kept.append(bytearray(50_000_000))")
+    bomb = Cell(
+        "def bomb(x):\n    kept = []\n    while True:\n        kept.append(bytearray(50_000_000))"
+    )
     runs = sandbox.run([DOUBLE, bomb, ask("bomb"), ask()], replace(LIMITS, call_seconds=10))
     assert [run.status for run in runs] == ["ok"] * 4 and len(runs[3].outcomes) == 2
     assert {answer.error for answer in runs[2].outcomes} == {"MemoryError"}
@@ -625,7 +657,9 @@ def measure_peak(sandbox, source, size=5000):
     assert attack_run.status == "ok", "the attack itself fails, so it proves nothing"
     assert run.status == "ok", run.reason
     assert [answer.value for answer in run.outcomes] == [2.0] * 3, "in order"
-    assert [answer.peak_bytes for answer in run.outcomes[::2]] == [0, 0], "measured only if it is limited"
+    assert [answer.peak_bytes for answer in run.outcomes[::2]] == [0, 0], (
+        "measured only if it is limited"
+    )
     return run.outcomes[1].peak_bytes
 
 
@@ -831,7 +865,9 @@ def test_the_kernel_is_told_to_end_a_submission_before_all_others(sandbox):
     scores = []
 
     def read_scores():
-        scores.extend(Path(f"/proc/{pid}/oom_score_adj").read_text().strip() for pid in descendants(root))
+        scores.extend(
+            Path(f"/proc/{pid}/oom_score_adj").read_text().strip() for pid in descendants(root)
+        )
 
     root, timer = sandbox._process.pid, threading.Timer(0.5, read_scores)
     timer.start()
@@ -851,9 +887,14 @@ def test_one_process_keeps_one_capability_and_the_others_none(sandbox):
             program = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]
             if b"python" in os.path.basename(program):  # bubblewrap may lie in a folder python3.11
                 status = Path(f"/proc/{pid}/status").read_text()
-                caps = {int(re.search(rf"^{s}:\s+(\w+)", status, re.M)[1], 16) for s in ("CapEff", "CapPrm")}
+                caps = {
+                    int(re.search(rf"^{s}:\s+(\w+)", status, re.M)[1], 16)
+                    for s in ("CapEff", "CapPrm")
+                }
                 assert re.search(r"^NoNewPrivs:\s+1$", status, re.M), status
-                capabilities.append((max(caps), int(re.search(r"^CapBnd:\s+(\w+)", status, re.M)[1], 16)))
+                capabilities.append(
+                    (max(caps), int(re.search(r"^CapBnd:\s+(\w+)", status, re.M)[1], 16))
+                )
 
     timer = threading.Timer(0.5, read_capabilities)
     timer.start()
@@ -869,7 +910,8 @@ def test_the_kernel_would_kill_a_submission_first(sandbox):
 
     def read_scores():
         scores.extend(
-            int(Path(f"/proc/{pid}/oom_score_adj").read_text()) for pid in descendants(sandbox._process.pid)
+            int(Path(f"/proc/{pid}/oom_score_adj").read_text())
+            for pid in descendants(sandbox._process.pid)
         )
 
     timer = threading.Timer(0.5, read_scores)
@@ -909,13 +951,17 @@ def test_open_files_are_limited(sandbox):
 
 
 def test_output_flood(sandbox):
-    run = attack(sandbox, "while True:\n    print('x' * 1000)", output_bytes=200_000, cell_seconds=1)
+    run = attack(
+        sandbox, "while True:\n    print('x' * 1000)", output_bytes=200_000, cell_seconds=1
+    )
     assert run.status == "timeout" and len(json.dumps(run.outputs)) < 250_000
     assert "are kept" in text_of(run)
 
 
 def test_flood_of_displays(sandbox):
-    run = attack(sandbox, "from IPython.display import display\nfor i in range(2000): display(i)", outputs=50)
+    run = attack(
+        sandbox, "from IPython.display import display\nfor i in range(2000): display(i)", outputs=50
+    )
     assert len(run.outputs) == 51 and "are kept" in run.outputs[-1]["text"]
 
 
@@ -970,7 +1016,10 @@ def test_a_cell_that_ends_the_process_is_left_out(sandbox, code, status):
         ),
         ("import os; os.closerange(0, 300); return x", "crash"),
         ("import sys; sys.exit(0)", "ok"),
-        ("import os, time\n    if os.fork() == 0: os.setsid(); time.sleep(500)\n    return x", "ok"),
+        (
+            "import os, time\n    if os.fork() == 0: os.setsid(); time.sleep(500)\n    return x",
+            "ok",
+        ),
         ("import signal, os; os.kill(os.getpid(), signal.SIGSTOP); return x", "timeout"),
         ("return x if x.size == 3 else __import__('os')._exit(1)", "crash"),
     ],
@@ -989,7 +1038,11 @@ WAITING_THREAD = Cell("threading.Thread(target=threading.Event().wait, daemon=Tr
 def test_the_last_exercise_is_asked_in_the_submissions_own_process_and_no_other(sandbox):
     """Code after an exercise (a cell, another exercise, a running thread) must not see its effects."""
     test_cell = ask("whose", np.ones(1))
-    for cells, is_last in (([test_cell], True), ([Cell("1")], False), ([WAITING_THREAD, test_cell], False)):
+    for cells, is_last in (
+        ([test_cell], True),
+        ([Cell("1")], False),
+        ([WAITING_THREAD, test_cell], False),
+    ):
         runs = sandbox.run([ANSWER_PID, test_cell, *cells])
         pids = [run.outcomes[0].value for run in runs if run.outcomes]
         assert pids[0] != 1 and (pids[-1] == 1) == is_last, (cells, pids)
@@ -1102,7 +1155,9 @@ def burn(seconds):
 )
 def test_a_slow_answer_and_an_endless_one_get_different_sentences(sandbox, body, reason):
     cell = Cell(f"{BURN}\ndef slow(x):\n    {body.strip()}\n    return x")
-    runs = sandbox.run([cell, Cell("", exercise="slow", call_inputs=[inputs(1)]), DOUBLE, ask()], HALF)
+    runs = sandbox.run(
+        [cell, Cell("", exercise="slow", call_inputs=[inputs(1)]), DOUBLE, ask()], HALF
+    )
     assert (runs[1].status, runs[1].reason) == ("timeout", reason)
     assert runs[3].status == "ok"
 
@@ -1125,7 +1180,9 @@ def test_a_busy_machine_changes_no_verdict(sandbox, make_busy):
 
 
 def test_what_was_printed_before_the_end_is_kept(sandbox):
-    run = attack(sandbox, "import os, time\nprint('seen')\ntime.sleep(.1)\nprint('too')\nos._exit(1)")
+    run = attack(
+        sandbox, "import os, time\nprint('seen')\ntime.sleep(.1)\nprint('too')\nos._exit(1)"
+    )
     assert "seen" in text_of(run) and run.reason == "Its process ended with exit code 1."
 
 
@@ -1133,13 +1190,17 @@ def test_reruns_and_time_are_bounded(sandbox):
     bad = [Cell("import os; os._exit(1)")] * 8
     runs = sandbox.run([*bad, DOUBLE, ask()], replace(LIMITS, reruns=3))
     assert [run.status for run in runs] == ["crash"] * 4 + ["skipped"] * 6
-    runs = sandbox.run([Cell("import time; time.sleep(99)")] * 4, replace(LIMITS, total_seconds=0.5))
+    runs = sandbox.run(
+        [Cell("import time; time.sleep(99)")] * 4, replace(LIMITS, total_seconds=0.5)
+    )
     assert [run.status for run in runs][-1] == "skipped"
 
 
 def test_a_slow_functions_time_is_paid_once(sandbox):
     """A caller of a slow function is stopped early when it is tried again; a quick caller is not."""
-    slow = Cell("import time\ndef slow(x):\n    time.sleep(500)\ndef caller(x):\n    return slow(x)")
+    slow = Cell(
+        "import time\ndef slow(x):\n    time.sleep(500)\ndef caller(x):\n    return slow(x)"
+    )
     quick = Cell("def quick(x):\n    return x")
     question, callees = [inputs(1)], frozenset({"slow"})
     tests = [
@@ -1209,7 +1270,9 @@ for fd in range(300):
 @pytest.mark.parametrize("name", FORGERIES)
 def test_forged_frames_in_a_cell_harm_only_their_submission(sandbox, name):
     limits = replace(LIMITS, cell_seconds=1)  # half a frame is waited for
-    runs = sandbox.run([DOUBLE, ask(), Cell(WRITE_EVERYWHERE.format(data=FORGERIES[name])), ask()], limits)
+    runs = sandbox.run(
+        [DOUBLE, ask(), Cell(WRITE_EVERYWHERE.format(data=FORGERIES[name])), ask()], limits
+    )
     assert runs[1].status == "ok" and len(runs[1].outcomes) == 2
     assert {run.status for run in runs} <= set(CellOutcome)
     honest = sandbox.run([DOUBLE, ask()])
@@ -1220,7 +1283,9 @@ def test_a_forged_frame_is_called_that(sandbox):
     forgery = WRITE_EVERYWHERE.format(data=FORGERIES["odd output"])
     body = "\n    ".join(forgery.strip().splitlines())
     bad = Cell(f"def bad(x):\n    {body}\n    return x")
-    runs = sandbox.run([DOUBLE, ask(), bad, ask("bad"), Cell(forgery), Cell("import os; os._exit(1)")])
+    runs = sandbox.run(
+        [DOUBLE, ask(), bad, ask("bad"), Cell(forgery), Cell("import os; os._exit(1)")]
+    )
     assert [run.forged for run in runs] == [False, False, False, True, True, False]
 
 
@@ -1309,9 +1374,13 @@ sys.modules['numpy'] = None
 
 
 def test_sabotage_is_not_seen_by_the_next_submission(sandbox):
-    runs_before = sandbox.run([DOUBLE, ask(), Cell("import numpy as np\nprint(np.exp(0.0), len([1, 2]))")])
+    runs_before = sandbox.run(
+        [DOUBLE, ask(), Cell("import numpy as np\nprint(np.exp(0.0), len([1, 2]))")]
+    )
     sandbox.run([DOUBLE, ask(), Cell(SABOTAGE), ask()])
-    runs_after = sandbox.run([DOUBLE, ask(), Cell("import numpy as np\nprint(np.exp(0.0), len([1, 2]))")])
+    runs_after = sandbox.run(
+        [DOUBLE, ask(), Cell("import numpy as np\nprint(np.exp(0.0), len([1, 2]))")]
+    )
     assert text_of(runs_before[2]) == text_of(runs_after[2]) == "1.0 2\n"
     assert [a.value.tolist() for a in runs_after[1].outcomes] == [[2, 2, 2], [0, 2, 4, 6]]
 
@@ -1384,7 +1453,9 @@ def test_a_dead_fork_server_is_replaced():
 def test_two_deaths_are_the_graders_fault(monkeypatch):
     with Bubblewrap(preload=("numpy",), limits=LIMITS) as sandbox:
         monkeypatch.setattr(
-            sandbox, "_connect_to_supervisor", lambda seconds: (_ for _ in ()).throw(OSError("planted"))
+            sandbox,
+            "_connect_to_supervisor",
+            lambda seconds: (_ for _ in ()).throw(OSError("planted")),
         )
         with pytest.raises(SandboxError, match="failed twice: planted"):
             sandbox.run([DOUBLE])
@@ -1459,7 +1530,9 @@ def test_confinement_comes_before_any_other_import(tmp_path):
         (above / "__init__.py").touch()
     with (inside / "linux.py").open("a") as file:
         file.write("def die_with_parent():\n    print(*sys.modules, flush=True)\n    os._exit(0)\n")
-    config = json.dumps({"path": [str(tmp_path)], "uid": None, "namespaces": True, "preload": ["numpy"]})
+    config = json.dumps(
+        {"path": [str(tmp_path)], "uid": None, "namespaces": True, "preload": ["numpy"]}
+    )
     command = [sys.executable, "-I", "-S", inside / "__main__.py", config]
     process = subprocess.run(command, capture_output=True, text=True)
     standard = {"__main__", *sys.stdlib_module_names}
@@ -1585,7 +1658,12 @@ def test_limits_come_from_a_labs_table():
     assert RunLimits(**table) == replace(RunLimits(), cell_seconds=120, memory=6144 * MB)
     with pytest.raises(TypeError, match="cell_second"):
         RunLimits(cell_second=1)
-    for name, value in (("memory", 1.5), ("memory", True), ("processes", 0), ("cell_seconds", float("nan"))):
+    for name, value in (
+        ("memory", 1.5),
+        ("memory", True),
+        ("processes", 0),
+        ("cell_seconds", float("nan")),
+    ):
         with pytest.raises(ValueError, match=f"The limit {name} must be .* above zero"):
             RunLimits(**{name: value})
 
@@ -1610,14 +1688,18 @@ def test_the_systems_bubblewrap_comes_before_the_one_beside_python(tmp_path, mon
     monkeypatch.setenv("PATH", f"{tmp_path / 'system'}")
     assert find_bubblewrap() == system / "bwrap"
     python_folder = make_program(prefix / "bin")
-    monkeypatch.setenv("PATH", f"{python_folder}:{system}")  # as in an environment that is activated
+    monkeypatch.setenv(
+        "PATH", f"{python_folder}:{system}"
+    )  # as in an environment that is activated
     assert find_bubblewrap() == system / "bwrap"
     (system / "bwrap").unlink()
     assert find_bubblewrap() == python_folder / "bwrap"
     (python_folder / "bwrap").unlink()
     monkeypatch.chdir(make_program(tmp_path / "here"))
     monkeypatch.setenv("PATH", ".")
-    assert find_bubblewrap() is None, "found in the working directory, where anybody's files may lie"
+    assert find_bubblewrap() is None, (
+        "found in the working directory, where anybody's files may lie"
+    )
 
 
 def test_bubblewrap_is_started_from_wherever_it_is(tmp_path, monkeypatch):
@@ -1639,7 +1721,11 @@ def test_bubblewrap_is_started_from_wherever_it_is(tmp_path, monkeypatch):
             "ordinary users.*`sysctl kernel.unprivileged_userns_clone=1`",
         ),
         ("user/max_user_namespaces", "0", "no user namespaces.*`sysctl user.max_user_namespaces="),
-        ("kernel/apparmor_restrict_unprivileged_userns", "1", "AppArmor.*`sysctl kernel.apparmor_.*=0`"),
+        (
+            "kernel/apparmor_restrict_unprivileged_userns",
+            "1",
+            "AppArmor.*`sysctl kernel.apparmor_.*=0`",
+        ),
         ("user/max_user_namespaces", "1000", "inside a container"),
     ],
 )
@@ -1659,11 +1745,16 @@ def test_without_user_namespaces_the_remedy_is_named():
     code = "from autograder.sandbox.bubblewrap import Bubblewrap; print(Bubblewrap.explain_unavailability())"
     shell = f'echo 0 > /proc/sys/user/max_user_namespaces && exec "$0" -c "{code}"'
     process = subprocess.run(
-        [unshare, "-Ur", "sh", "-c", shell, sys.executable], cwd=ROOT, capture_output=True, text=True
+        [unshare, "-Ur", "sh", "-c", shell, sys.executable],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
     )
     if not process.stdout and process.returncode:
         pytest.skip(f"no user namespace to try it in: {process.stderr}")
-    assert "this kernel is set to allow no user namespaces: allow them as root with" in process.stdout
+    assert (
+        "this kernel is set to allow no user namespaces: allow them as root with" in process.stdout
+    )
 
 
 # NoIsolation runs
@@ -1720,7 +1811,9 @@ def test_all_of_this_as_an_ordinary_user(tmp_path_factory):
     """Repeat the attacks that the kernel has to stop, with a Python that an ordinary user can run."""
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
     version_check = subprocess.run(
-        [ORDINARY, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], capture_output=True, text=True
+        [ORDINARY, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
+        capture_output=True,
+        text=True,
     )
     if version_check.stdout.strip() != version:
         pytest.skip(f"{ORDINARY} is not Python {version}, which these packages are installed for")
@@ -1733,8 +1826,26 @@ def test_all_of_this_as_an_ordinary_user(tmp_path_factory):
         if copy.returncode:
             pytest.skip("the packages cannot be linked to where an ordinary user can read them")
         test_run = subprocess.run(
-            [folder / "bin/python", "-B", "-m", "pytest", "-qx", "-p", "no:cacheprovider", "-p", "no:xdist"]
-            + ["-o", "addopts=", "--basetemp", f"{folder}-t", "-k", _WHERE_THE_USER_MATTERS, __file__],
+            [
+                folder / "bin/python",
+                "-B",
+                "-m",
+                "pytest",
+                "-qx",
+                "-p",
+                "no:cacheprovider",
+                "-p",
+                "no:xdist",
+            ]
+            + [
+                "-o",
+                "addopts=",
+                "--basetemp",
+                f"{folder}-t",
+                "-k",
+                _WHERE_THE_USER_MATTERS,
+                __file__,
+            ],
             cwd=ROOT,
             env={"HOME": "/nonexistent", "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
             user=54321,
@@ -1768,7 +1879,9 @@ def test_after_a_flood_three_errors_of_a_cell_are_kept():
     outputs = CellOutputs(OutputBudget(output_bytes=10, outputs=200))
     for number in range(5):
         error = {"output_type": "error", "ename": "E", "evalue": f"{number}", "traceback": []}
-        outputs.handle_message({"op": "output", "output": error, "id": None, "update": False}, count=1)
+        outputs.handle_message(
+            {"op": "output", "output": error, "id": None, "update": False}, count=1
+        )
     assert [output.get("evalue") for output in outputs.to_list()] == ["0", "1", "2", None]
 
 
@@ -1777,7 +1890,9 @@ def test_a_kill_at_any_moment_of_a_start_leaves_no_file(tmp_path, moment):
     """A `kill -9` during the start once left a folder for ever; now no folder is made."""
     code = "from autograder.sandbox.bubblewrap import Bubblewrap\nwith Bubblewrap(): print('+', flush=True); input()"
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    with subprocess.Popen([sys.executable, "-c", code], env=environment, stdin=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], env=environment, stdin=subprocess.PIPE
+    ) as process:
         time.sleep(moment)
         process.kill()
     assert not list(tmp_path.iterdir())

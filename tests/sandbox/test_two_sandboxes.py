@@ -33,7 +33,9 @@ STEP = 1 if os.environ.get("WIDE") else 2
 # Mistakes whose name depends on the machine: a fit to too few rows has many solutions, and the last
 # digits decide between them.
 MACHINE_DEPENDENT = {"fitted-to-some-positions"}
-WIDE = pytest.mark.skipif(not os.environ.get("WIDE"), reason="It takes half an hour: WIDE=1 asks for it.")
+WIDE = pytest.mark.skipif(
+    not os.environ.get("WIDE"), reason="It takes half an hour: WIDE=1 asks for it."
+)
 
 
 def grade_rows(lab, kind, files, limits=None):
@@ -122,9 +124,12 @@ def test_a_class_beside_eight_busy_processes(kind, make_busy):
     right, last = perfect(lab), "attention_qkv"
     answer = next(cell.source for cell in right.cells if get_grade_id(cell) == make_grade_id(last))
     turns = 5_000_000
-    (run,) = get_sandbox(lab, kind).run([Cell(f"def turn():\n    for _ in range({turns}): pass\nturn()")])
+    (run,) = get_sandbox(lab, kind).run(
+        [Cell(f"def turn():\n    for _ in range({turns}): pass\nturn()")]
+    )
     files = {
-        f"{number}: {profile}": data for number, (profile, data) in enumerate(submissions(lab, 2, seed=3))
+        f"{number}: {profile}": data
+        for number, (profile, data) in enumerate(submissions(lab, 2, seed=3))
     }
     for name, iterations in (("slow", int(0.4 / run.charged_seconds * turns)), ("endless", 10**15)):
         code = f"""{answer}
@@ -172,7 +177,9 @@ def test_the_attack_class(tmp_path, kind_of):
         lab, files = read_labs(COURSE)[name], {}
         # Short limits for what has to wait for them; for all else, limits that a slow machine keeps.
         limits = (
-            {"cell_seconds": 4, "call_seconds": 3} if stalls else {"cell_seconds": 12, "call_seconds": 10}
+            {"cell_seconds": 4, "call_seconds": 3}
+            if stalls
+            else {"cell_seconds": 12, "call_seconds": 10}
         )
         for attack in attacks():
             is_chosen = attack.lab == name and attack.stalls == stalls
@@ -229,8 +236,11 @@ def test_what_a_student_is_told_where_whole_numbers_have_32_bits(name):
     lab = read_labs(COURSE)[name]
     library = [COURSE.root / folder for folder in (*COURSE.library, *COURSE.data)]
     native, in_guest = (
-        check_outputs(kind(library=library, course=COURSE.root), lab) for kind in (Bubblewrap, WebAssembly)
+        check_outputs(kind(library=library, course=COURSE.root), lab)
+        for kind in (Bubblewrap, WebAssembly)
     )
-    assert all("correct in all" in text for (_, mistake), text in native.items() if mistake == "right")
+    assert all(
+        "correct in all" in text for (_, mistake), text in native.items() if mistake == "right"
+    )
     assert sum("CheckFailed" in text for text in native.values()) > 2 * len(lab.exercises)
     assert find_differences(native, in_guest) == {}

@@ -66,7 +66,10 @@ def test_one_call_writes_a_part_of_very_much(guest):
     count = wasi.MAX_WRITE_BYTES // size + 2
     write(memory, 0, struct.pack("<II", 0, size) * count)
     assert host.get_call("fd_write")(1, 0, count, 900_000) == 0
-    assert int.from_bytes(ctypes.string_at(memory.address + 900_000, 4), "little") == wasi.MAX_WRITE_BYTES
+    assert (
+        int.from_bytes(ctypes.string_at(memory.address + 900_000, 4), "little")
+        == wasi.MAX_WRITE_BYTES
+    )
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,9 @@ from autograder.sandbox.webassembly import WebAssembly
 from autograder.values.case_records import inputs
 
 ROOT = Path(autograder.__file__).parents[1]
-LIMITS = RunLimits(cell_seconds=3, call_seconds=2, total_seconds=60, memory=200 * MB, output_bytes=MB)
+LIMITS = RunLimits(
+    cell_seconds=3, call_seconds=2, total_seconds=60, memory=200 * MB, output_bytes=MB
+)
 # For cells that import large packages, which takes seconds in a guest, and more on a slow machine.
 UNHURRIED = replace(LIMITS, cell_seconds=120, total_seconds=600)
 REASON = WebAssembly.explain_unavailability()
@@ -127,7 +129,13 @@ def test_nothing_that_was_handed_over_can_be_changed(sandbox):
             "open('/tmp/' + 300 * 'x', 'w')",
             "os.rename('/tmp', '/tmp/tmp')",
         )
-    ) <= {"OSError", "PermissionError", "IsADirectoryError", "AttributeError", "NotImplementedError"}
+    ) <= {
+        "OSError",
+        "PermissionError",
+        "IsADirectoryError",
+        "AttributeError",
+        "NotImplementedError",
+    }
 
 
 @needs_guest
@@ -195,7 +203,9 @@ with open('/tmp/sparse', 'wb') as file:
     lines = text_of(attack(sandbox, code)).splitlines()
     assert lines[0] in ("No space left on device 63", "No space left on device 64")
     assert lines[1] == lines[-1] == "No space left on device", lines
-    (run,) = sandbox.run([Cell("import os\nprint(os.listdir('/tmp'), os.path.exists('/home/sandbox/x'))")])
+    (run,) = sandbox.run(
+        [Cell("import os\nprint(os.listdir('/tmp'), os.path.exists('/home/sandbox/x'))")]
+    )
     assert "full" not in text_of(run)
 
 
@@ -312,9 +322,7 @@ HOLDING = {
 @pytest.mark.parametrize(("preparation", "code", "is_allowed"), HOLDING.values(), ids=HOLDING)
 def test_what_an_answer_holds_is_seen_from_outside(sandbox, preparation, code, is_allowed):
     """The guest's own report is not trusted."""
-    prelude = (
-        f"import numpy as np, tracemalloc\ntracemalloc.get_traced_memory = lambda: (0, 0)\n{preparation}"
-    )
+    prelude = f"import numpy as np, tracemalloc\ntracemalloc.get_traced_memory = lambda: (0, 0)\n{preparation}"
     ask = Cell("", "holds", [replace(inputs(1.5), memory=1 << 20)])
     runs = sandbox.run(
         [Cell(f"{prelude}\ndef holds(x):\n    kept = {code}\n    return 1.0"), ask, DOUBLE, ASK]
@@ -387,7 +395,9 @@ def test_what_stood_before_an_endless_statement_counts(sandbox):
         ],
         replace(LIMITS, cell_seconds=0.7),
     )
-    assert [run.status for run in runs] == ["timeout", "ok", "error"] and text_of(runs[0]) == "seen\n"
+    assert [run.status for run in runs] == ["timeout", "ok", "error"] and text_of(
+        runs[0]
+    ) == "seen\n"
 
 
 QUESTIONS = {
@@ -411,7 +421,9 @@ def test_an_answer_that_ends_the_guest_costs_its_exercise_only(sandbox, code, st
         ],
         replace(LIMITS, call_seconds=0.5, reruns=0),
     )
-    assert [run.status for run in runs] == ["ok", "ok", status, "ok", "ok"] and text_of(runs[4]) == "2\n"
+    assert [run.status for run in runs] == ["ok", "ok", status, "ok", "ok"] and text_of(
+        runs[4]
+    ) == "2\n"
 
 
 # The channel
@@ -468,14 +480,24 @@ def bad(x):
 @needs_guest
 def test_an_answer_that_is_stopped_in_the_midst_of_a_word_keeps_what_it_said(sandbox):
     code = "import os\ndef bad(x):\n    if x:\n        os.write(1, b'ALW1' + bytes(3))\n        os.abort()\n    return 7"
-    cells = [Cell("", "bad", [replace(inputs(0), memory=1 << 30), inputs(1), inputs(0)]), DOUBLE, ASK]
+    cells = [
+        Cell("", "bad", [replace(inputs(0), memory=1 << 30), inputs(1), inputs(0)]),
+        DOUBLE,
+        ASK,
+    ]
     _, run, _, next_run = sandbox.run([Cell(code), *cells], LIMITS)
-    assert (run.status, run.forged, [answer.value for answer in run.outcomes]) == ("crash", False, [7])
+    assert (run.status, run.forged, [answer.value for answer in run.outcomes]) == (
+        "crash",
+        False,
+        [7],
+    )
     assert next_run.status == "ok"
 
 
 @needs_guest
-@pytest.mark.parametrize("header", [{"op": "step"}, {"op": "clear", "wait": False}], ids=["steps", "clears"])
+@pytest.mark.parametrize(
+    "header", [{"op": "step"}, {"op": "clear", "wait": False}], ids=["steps", "clears"]
+)
 def test_what_is_said_is_read_in_the_time_of_who_says_it(sandbox, header):
     """Two million frames are written in a moment, but would take half a minute to read."""
     code = f"""
@@ -512,7 +534,9 @@ def test_a_guest_that_is_stopped_stops_no_other_of_its_process(sandbox):
     thread.start()
     try:
         for _ in range(3):
-            (run,) = sandbox.run([Cell("while True: pass")], replace(LIMITS, cell_seconds=0.5, reruns=0))
+            (run,) = sandbox.run(
+                [Cell("while True: pass")], replace(LIMITS, cell_seconds=0.5, reruns=0)
+            )
             assert run.status == "timeout"
     finally:
         stop_event.set()
@@ -532,7 +556,9 @@ with WebAssembly(("numpy", "IPython")) as sandbox:
     threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
     sandbox.run([Cell("while True: pass")])
 """
-    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120
+    )
     assert process.returncode != 0 and "KeyboardInterrupt" in process.stderr, process.stderr
 
 
@@ -544,9 +570,7 @@ builtins.leak = 1; os.environ['LEAK'] = '1'; np.exp = None; sys.modules['leak'] 
 open('/home/sandbox/leak', 'w').write('x'); random.seed(9); np.random.seed(9)
 """
     look = "import builtins, os, sys, random, numpy as np\nprint(hasattr(builtins, 'leak'), 'LEAK' in os.environ,"
-    look += (
-        " np.exp(0.0), 'leak' in sys.modules, os.listdir('/home/sandbox'), random.random(), np.random.rand())"
-    )
+    look += " np.exp(0.0), 'leak' in sys.modules, os.listdir('/home/sandbox'), random.random(), np.random.rand())"
     runs_before, _, runs_after = (
         sandbox.run([Cell(look)]),
         sandbox.run([Cell(code)]),
@@ -589,7 +613,9 @@ def test_sets_have_one_order_in_every_guest(sandbox):
 def test_an_answer_leaves_no_trace_in_the_submission(sandbox):
     code = "seen = []\ndef count(x):\n    seen.append(x)\n    open('/tmp/seen', 'a').write('x')\n    return len(seen)"
     ask = Cell("", "count", [inputs(1), inputs(2)])
-    runs = sandbox.run([Cell(code), ask, ask, Cell("import os\nprint(seen, os.path.exists('/tmp/seen'))")])
+    runs = sandbox.run(
+        [Cell(code), ask, ask, Cell("import os\nprint(seen, os.path.exists('/tmp/seen'))")]
+    )
     assert [answer.value for answer in runs[1].outcomes + runs[2].outcomes] == [1, 2, 1, 2]
     assert text_of(runs[3]) == "[] False\n"
 
@@ -597,7 +623,10 @@ def test_an_answer_leaves_no_trace_in_the_submission(sandbox):
 # Forms of an answer, with its shape or shapes, or the description of its type.
 FORMS = {
     "as large as may be": ("np.full(1_000_000, 2.0)", (1_000_000,)),
-    "large together": ("(np.ones(500_000), np.ones(500_000, np.float32))", [(500_000,), (500_000,)]),
+    "large together": (
+        "(np.ones(500_000), np.ones(500_000, np.float32))",
+        [(500_000,), (500_000,)],
+    ),
     "one number for many places": ("np.broadcast_to(x[:1, None], (3, 50_000, 3))", (3, 50_000, 3)),
     "overlapping": ("np.lib.stride_tricks.sliding_window_view(x.ravel(), 3)", (10, 3)),
     "backwards": ("x[::-1, ::-1]", (4, 3)),
@@ -623,7 +652,9 @@ def test_an_answer_of_any_form_arrives(sandbox):
     for number, (code, _) in enumerate(FORMS.values()):
         test_cell = Cell("", f"f{number}", [inputs(np.arange(12.0).reshape(4, 3))])
         cells += [Cell(f"def f{number}(x): return {code}"), test_cell]
-    for name, (_, expected), run in zip(FORMS, FORMS.values(), sandbox.run(cells)[2::2], strict=True):
+    for name, (_, expected), run in zip(
+        FORMS, FORMS.values(), sandbox.run(cells)[2::2], strict=True
+    ):
         assert run.status == "ok" and not run.forged, (name, run)
         (answer,) = run.outcomes
         if isinstance(expected, str):
@@ -654,7 +685,11 @@ def count(n):
     product, total, square, kinds, narrow, ways, floats = run.outcomes[0].value
     assert ways == 7 * [10**10] and floats == ["float32", "float64"]
     assert (product, total, square) == (32_768_000_000, 4_999_950_000, 9_999_800_001)
-    assert kinds == ["int64", "int64", "int64", "bool", "float64"] and narrow == ("int32", "int32", 3)
+    assert kinds == ["int64", "int64", "int64", "bool", "float64"] and narrow == (
+        "int32",
+        "int32",
+        3,
+    )
 
 
 @needs_guest
@@ -706,7 +741,9 @@ for wait in ("full.put(2, timeout=0.01)", "queue.Queue().get(timeout=0.01)", "qu
         "BrokenBarrierError",
     ], run
     endless = attack(
-        sandbox, "from threading import Lock\nlock = Lock()\nlock.acquire(), lock.acquire()", cell_seconds=0.5
+        sandbox,
+        "from threading import Lock\nlock = Lock()\nlock.acquire(), lock.acquire()",
+        cell_seconds=0.5,
     )
     assert endless.status == "timeout"
 
@@ -738,7 +775,9 @@ class Memory:
         self.address = ctypes.addressof(self._whole) + size
 
     def untouched(self) -> bool:
-        return self._whole.raw[: self.size] + self._whole.raw[2 * self.size :] == b"\xaa" * (2 * self.size)
+        return self._whole.raw[: self.size] + self._whole.raw[2 * self.size :] == b"\xaa" * (
+            2 * self.size
+        )
 
 
 def test_space_that_was_given_up_is_there_again():
@@ -780,14 +819,16 @@ CALLS = [
     name.removeprefix("_")
     for name in dir(Wasi)
     if name.split("_")[1:2]
-    and name.split("_")[1] in ("fd", "path", "args", "environ", "clock", "random", "poll", "proc", "sched")
+    and name.split("_")[1]
+    in ("fd", "path", "args", "environ", "clock", "random", "poll", "proc", "sched")
 ]
 
 
 def test_the_host_has_no_call_that_opens_starts_or_sends():
     assert len(CALLS) > 30 and not [name for name in CALLS if name.startswith("sock")]
     assert (
-        make_wasi().get_call("sock_accept")(3, 0, 0) == 52 and make_wasi().get_call("call")(0, 0, 0, 0) == 52
+        make_wasi().get_call("sock_accept")(3, 0, 0) == 52
+        and make_wasi().get_call("call")(0, 0, 0, 0) == 52
     )
 
 
@@ -800,7 +841,9 @@ def wild_numbers(memory):
 def count_arguments(host, name):
     """Return the number of arguments of a call; two more for one that takes any number."""
     parameters = inspect.signature(getattr(host, f"_{name}")).parameters.values()
-    fixed = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL]
+    fixed = [
+        parameter for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL
+    ]
     return len(fixed) + 2 * (len(parameters) - len(fixed))
 
 
@@ -890,7 +933,9 @@ def test_a_file_that_is_not_the_one_that_was_tried_is_not_used(tmp_path, monkeyp
     artifact = tmp_path / "python-stdlib.zip"
     artifact.write_bytes(b"PK")
     monkeypatch.setattr(webassembly, "_artifact_path", lambda name: artifact)
-    assert "is not the file that was tried" in webassembly._find_artifact_problem("python-stdlib.zip")
+    assert "is not the file that was tried" in webassembly._find_artifact_problem(
+        "python-stdlib.zip"
+    )
     monkeypatch.setattr(webassembly, "_find_compiled_file_problem", lambda: "")
     with pytest.raises(SandboxError, match="not the file that was tried"):
         webassembly.compile_guest()
@@ -927,7 +972,11 @@ def test_the_choices_of_the_command_are_those_of_the_sandboxes():
 
 @pytest.mark.parametrize(
     ("bubblewrap", "webassembly", "chosen"),
-    [("", "", "bubblewrap"), ("", "not installed", "bubblewrap"), ("no namespaces", "", "webassembly")],
+    [
+        ("", "", "bubblewrap"),
+        ("", "not installed", "bubblewrap"),
+        ("no namespaces", "", "webassembly"),
+    ],
 )
 def test_auto_is_the_first_that_starts(monkeypatch, bubblewrap, webassembly, chosen):
     monkeypatch.setattr(Bubblewrap, "explain_unavailability", classmethod(lambda cls: bubblewrap))
@@ -935,7 +984,9 @@ def test_auto_is_the_first_that_starts(monkeypatch, bubblewrap, webassembly, cho
     choice.find_sandbox.cache_clear()
     try:
         kind = choice.find_sandbox("auto")
-        assert kind.name == chosen and choice.explain_fallback(kind) == bubblewrap * (chosen != "bubblewrap")
+        assert kind.name == chosen and choice.explain_fallback(kind) == bubblewrap * (
+            chosen != "bubblewrap"
+        )
     finally:
         choice.find_sandbox.cache_clear()
 

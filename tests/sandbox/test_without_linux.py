@@ -23,7 +23,12 @@ def run_python(*arguments, cwd=ROOT):
     path = os.pathsep.join((str(TESTS / "sandbox" / "without_linux"), str(TESTS)))
     env = {**os.environ, "PYTHONPATH": path}
     return subprocess.run(
-        [sys.executable, *map(str, arguments)], cwd=cwd, env=env, capture_output=True, text=True, timeout=280
+        [sys.executable, *map(str, arguments)],
+        cwd=cwd,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=280,
     )
 
 
@@ -45,8 +50,14 @@ def download_folder(tmp_path_factory):
         ("import os; os.fork", "AttributeError"),
         ("import signal; signal.SIGKILL", "AttributeError"),
         ("import subprocess, sys; subprocess.Popen([sys.executable, '-c', ''], pass_fds=[2])", ""),
-        ("exec('import fcntl', {'__name__': 'autograder.x'})", "ImportError: there is no fcntl here"),
-        ("exec('open(\"/proc/self/stat\")', {'__name__': 'autograder.x'})", "there is no /proc here"),
+        (
+            "exec('import fcntl', {'__name__': 'autograder.x'})",
+            "ImportError: there is no fcntl here",
+        ),
+        (
+            "exec('open(\"/proc/self/stat\")', {'__name__': 'autograder.x'})",
+            "there is no /proc here",
+        ),
         (
             "exec('import subprocess; subprocess.Popen([], pass_fds=[2])', {'__name__': 'autograder.x'})",
             "pass_fds is not supported here",

@@ -14,7 +14,12 @@ from autograder.gradebook.classroom import Classroom
 from similarity import pairs as pairs_module
 from similarity import shared_passages
 from similarity.command import write_page
-from similarity.pairs import ComparedSubmission, SimilarPair, find_lab_pairs, interleave_pairs_by_student
+from similarity.pairs import (
+    ComparedSubmission,
+    SimilarPair,
+    find_lab_pairs,
+    interleave_pairs_by_student,
+)
 
 
 def code(source):
@@ -54,7 +59,11 @@ class TestSimilarity:
             shared_passages.tokenise_cells(
                 [
                     prose(" ".join(chance.choices(words, k=80))),
-                    code("\n".join(f"x{i} = {chance.choice(words)}({chance.random()})" for i in range(30))),
+                    code(
+                        "\n".join(
+                            f"x{i} = {chance.choice(words)}({chance.random()})" for i in range(30)
+                        )
+                    ),
                 ]
             )
             for _ in range(count)
@@ -81,7 +90,10 @@ class TestSimilarity:
         )
         submissions = [
             *self.crowd(),
-            *(shared_passages.tokenise_cells([prose(text)]) for text in (explanation, explanation + "Ok.")),
+            *(
+                shared_passages.tokenise_cells([prose(text)])
+                for text in (explanation, explanation + "Ok.")
+            ),
         ]
         (pair,) = shared_passages.find_similar_pairs(submissions, [])
         assert pair.words > 0.95 and "grow with the depth" in pair.passage
@@ -146,7 +158,9 @@ def attention_qkv(queries, keys, values):
 
     def test_nothing_to_compare(self):
         assert shared_passages.find_similar_pairs([], []) == []
-        assert shared_passages.find_similar_pairs([shared_passages.TokenStreams([], [])] * 3, []) == []
+        assert (
+            shared_passages.find_similar_pairs([shared_passages.TokenStreams([], [])] * 3, []) == []
+        )
 
     def test_a_large_colluding_group_does_not_hide_other_pairs(self):
         """Regression: 66 students, each two with a passage of their own, left no room for others."""
@@ -166,7 +180,8 @@ def attention_qkv(queries, keys, values):
         texts = [*map(" ".join, crowd), passage(200), copied_passage, copied_passage]
         submissions = [shared_passages.tokenise_cells([prose(text)]) for text in texts]
         assert {(67, 68)} <= {
-            (pair.first, pair.second) for pair in shared_passages.find_similar_pairs(submissions, [])
+            (pair.first, pair.second)
+            for pair in shared_passages.find_similar_pairs(submissions, [])
         }
 
     def test_no_submission_takes_more_than_its_own_share_of_the_time(self):
@@ -193,7 +208,9 @@ def test_partners_are_no_pair_and_the_same_file_is():
 def test_a_crowd_with_one_file_leaves_room_for_pairs():
     crowd = [ComparedSubmission(f"a{n:03}", EMPTY, "7") for n in range(300)]
     similar_pairs = find_lab_pairs(
-        lab(LAB), [*crowd, ComparedSubmission("y", EMPTY, "8"), ComparedSubmission("z", EMPTY, "8")], {}
+        lab(LAB),
+        [*crowd, ComparedSubmission("y", EMPTY, "8"), ComparedSubmission("z", EMPTY, "8")],
+        {},
     )
     assert len(similar_pairs) <= pairs_module.MAX_LAB_PAIRS
     assert ("y", "z") in [pair.students for pair in similar_pairs]
@@ -223,9 +240,9 @@ def test_words_of_the_lab_are_not_quoted_though_both_have_them_at_the_same_place
     second = "one two three four five six other words".split()
     is_own = [False] * 5 + [True] * 3  # the first five words are the lab's
     assert shared_passages._longest_shared_passage(first, is_own, second, is_own) == ""
-    assert shared_passages._longest_shared_passage(first, [True] * 8, second, [True] * 8).startswith(
-        "one two"
-    )
+    assert shared_passages._longest_shared_passage(
+        first, [True] * 8, second, [True] * 8
+    ).startswith("one two")
 
 
 def test_a_student_in_many_pairs_leaves_room_for_the_pairs_of_others():
@@ -251,7 +268,9 @@ def class_of_two(tmp_path):
 
 
 def test_a_copy_shows_on_the_page(class_of_two, monkeypatch):
-    monkeypatch.setenv(COURSE_VARIABLE, str(ROOT))  # --course sets the variable; the test restores it
+    monkeypatch.setenv(
+        COURSE_VARIABLE, str(ROOT)
+    )  # --course sets the variable; the test restores it
     path = class_of_two.report / "similar.html"
     assert write_page(class_of_two, path) == 1
     ran = CliRunner().invoke(
@@ -276,9 +295,13 @@ def test_reading_and_comparing_have_limits_and_the_page_says_so(class_of_two, mo
 
 
 def test_a_submission_is_compared_up_to_a_number_of_tokens():
-    words = shared_passages.tokenise_cells([prose("word " * (shared_passages.MAX_TOKENS + 9)), prose("more")])
+    words = shared_passages.tokenise_cells(
+        [prose("word " * (shared_passages.MAX_TOKENS + 9)), prose("more")]
+    )
     assert len(words.words) == shared_passages.MAX_TOKENS and "more" not in words.words
-    pieces = shared_passages.tokenise_cells([code("x = 1\n" * shared_passages.MAX_TOKENS), code("more = 1")])
+    pieces = shared_passages.tokenise_cells(
+        [code("x = 1\n" * shared_passages.MAX_TOKENS), code("more = 1")]
+    )
     assert len(pieces.code) == shared_passages.MAX_TOKENS
     exact = shared_passages.tokenise_cells([prose("word " * 9)], max_tokens=5)
     assert exact.words == ["word"] * 5

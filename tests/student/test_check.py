@@ -343,9 +343,7 @@ def test_a_slow_answer_is_told_what_it_needs_and_where(short_time_limit):
         calls.append(x)
         return RIGHT(x, axis)
 
-    sentence = (
-        r"It needs 1 s of the 0.3 allowed\. Most of the time went into line \d+: `while time.process_time"
-    )
+    sentence = r"It needs 1 s of the 0.3 allowed\. Most of the time went into line \d+: `while time.process_time"
     with pytest.raises(CheckFailed, match=sentence):
         check(softmax)
     assert len(calls) > 1, "it was not stopped"
@@ -822,7 +820,9 @@ def test_the_probe_swaps_and_shifts_settings():
         questions,
         ComparisonRules(),
     )
-    assert "With `step` increased by 1" in explain_by_arguments(one_less, questions, ComparisonRules())
+    assert "With `step` increased by 1" in explain_by_arguments(
+        one_less, questions, ComparisonRules()
+    )
 
 
 def test_an_inverted_mask_is_named():
@@ -955,7 +955,9 @@ def test_ipython_s_exit_does_not_end_the_kernel():
 
     names = {"exit": FromIPython(), "check": check, "__name__": "__main__"}
     original = names["exit"]
-    with pytest.raises(CheckFailed, match=r"`exit\(\)`, `quit\(\)` and `sys.exit\(\)` end the whole program"):
+    with pytest.raises(
+        CheckFailed, match=r"`exit\(\)`, `quit\(\)` and `sys.exit\(\)` end the whole program"
+    ):
         exec("def softmax(x, axis=0):\n    exit()\ncheck(softmax)", names)
     assert not ended and names["exit"] is original
 

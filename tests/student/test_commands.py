@@ -26,7 +26,10 @@ def notebook(tmp_path, monkeypatch):
 def test_a_reset_of_a_whole_lab_asks_first(notebook, monkeypatch, answer, is_reset):
     monkeypatch.setattr(commands, "_is_terminal", lambda: True)
     result = CliRunner().invoke(main, ["reset", str(notebook)], input=answer)
-    assert "Reset all exercises of qkv-attention.ipynb? (To reset one, give its name.)" in result.output
+    assert (
+        "Reset all exercises of qkv-attention.ipynb? (To reset one, give its name.)"
+        in result.output
+    )
     assert ("NotImplementedError" in notebook.read_text("utf-8")) is is_reset
 
 

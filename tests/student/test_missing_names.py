@@ -65,7 +65,9 @@ def test_without_a_saved_notebook_nothing_is_explained(tmp_path, monkeypatch):
 
 
 def test_imports_loops_and_functions_define_names():
-    source = "import a.b, c as d\nfrom e import f\nfor g in h: i = j\ndef k(l): m = 1\nclass N: o = 1"
+    source = (
+        "import a.b, c as d\nfrom e import f\nfor g in h: i = j\ndef k(l): m = 1\nclass N: o = 1"
+    )
     assert list_defined_names(source) == {"a", "d", "f", "g", "i", "k", "N"}
 
 
@@ -82,7 +84,9 @@ def test_a_name_error_in_a_cell_shows_the_cell_to_run(lab_folder, capsys):
     InteractiveShell.clear_instance()
 
 
-def test_a_function_given_in_the_notebook_is_no_exercise_of_another_lab(tmp_path, monkeypatch, capsys):
+def test_a_function_given_in_the_notebook_is_no_exercise_of_another_lab(
+    tmp_path, monkeypatch, capsys
+):
     """additive-attention gives softmax in a cell; it is also an exercise of qkv-attention."""
     notebook = nbformat.read(COURSE.released_notebook_path("additive-attention"), as_version=4)
     nbformat.write(notebook, tmp_path / "additive-attention.ipynb")

@@ -241,7 +241,11 @@ def test_saved_functions_do_not_change_a_mark(tmp_path):
     ("names", "student_names", "text"),
     [
         ([], set(), "Nothing here is a function that this course lets you write."),
-        (["softmax"], set(), "Of the 1 function here that this course lets you write, 0 are yours."),
+        (
+            ["softmax"],
+            set(),
+            "Of the 1 function here that this course lets you write, 0 are yours.",
+        ),
         (
             ["softmax", "scores"],
             {"scores"},

@@ -260,7 +260,9 @@ def test_an_overview_without_labs_says_why(course, capsys, monkeypatch):
 
 def test_a_section_with_two_changed_cells_is_named_once(tmp_path):
     cells = [nbformat.v4.new_markdown_cell("## Scores (2 points)", id="title")]
-    cells += [nbformat.v4.new_code_cell(f"x = {number}", id=f"cell-{number}") for number in range(3)]
+    cells += [
+        nbformat.v4.new_code_cell(f"x = {number}", id=f"cell-{number}") for number in range(3)
+    ]
     old, new = tmp_path / "old.ipynb", tmp_path / "new.ipynb"
     nbformat.write(nbformat.v4.new_notebook(cells=cells), old)
     nbformat.write(nbformat.v4.new_notebook(cells=cells), new)

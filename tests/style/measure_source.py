@@ -44,7 +44,9 @@ TERMS = frozenset(
     put read red seed shared shed signed sorted speed unexpected unread
     """.split()
 )
-CLAUSE_WORDS = re.compile(r"(?:As|How|If|Of|That|What|When|Where|Whether|Which|Who|Whom|Whose|Why)\b")
+CLAUSE_WORDS = re.compile(
+    r"(?:As|How|If|Of|That|What|When|Where|Whether|Which|Who|Whom|Whose|Why)\b"
+)
 
 
 @dataclass
@@ -103,7 +105,11 @@ def is_unclear_name(name: str) -> bool:
     word = name.strip("_").lower()
     if len(word) < 2 or word in TERMS:
         return False
-    return word in FUNCTION_WORDS or word in IRREGULAR_PARTICIPLES or bool(re.fullmatch(r"[a-z]{2,}ed", word))
+    return (
+        word in FUNCTION_WORDS
+        or word in IRREGULAR_PARTICIPLES
+        or bool(re.fullmatch(r"[a-z]{2,}ed", word))
+    )
 
 
 def measure_files(paths: Iterable[Path], root: Path = ROOT) -> Measures:
@@ -118,7 +124,11 @@ def _measure_file(path: Path, place: str, measures: Measures) -> None:
     source = path.read_text("utf-8")
     measures.lines += source.count("\n")
     measures.long_lines += sum(len(line) > MAX_COLUMNS for line in source.splitlines())
-    if path.stem not in {"__init__", "__main__", "command"}:  # `command`: the entry point of each companion
+    if path.stem not in {
+        "__init__",
+        "__main__",
+        "command",
+    }:  # `command`: the entry point of each companion
         measures.modules[path.stem].append(place)
     for node in ast.walk(ast.parse(source)):
         _measure_node(node, place, measures)
@@ -172,11 +182,17 @@ def report(measures: Measures) -> str:
     functions = sorted(measures.function_lines) or [0]
     rows = [
         ("lines", f"{measures.lines:,}"),
-        ("docstrings that begin with a relative clause", f"{measures.clause_docstring_share:.1f} %"),
+        (
+            "docstrings that begin with a relative clause",
+            f"{measures.clause_docstring_share:.1f} %",
+        ),
         ("names that are function words or participles", f"{measures.unclear_name_share:.1f} %"),
         ("class names with several meanings", str(len(measures.repeated_classes))),
         ("module names with several meanings", str(len(measures.repeated_modules))),
-        ("comprehensions in 1,000 lines", f"{measures.per_thousand_lines(measures.comprehensions):.1f}"),
+        (
+            "comprehensions in 1,000 lines",
+            f"{measures.per_thousand_lines(measures.comprehensions):.1f}",
+        ),
         (
             "conditional expressions in 1,000 lines",
             f"{measures.per_thousand_lines(measures.conditionals):.1f}",
@@ -187,11 +203,16 @@ def report(measures: Measures) -> str:
             f"lines over {MAX_COLUMNS} columns in 1,000",
             f"{measures.per_thousand_lines(measures.long_lines):.1f}",
         ),
-        ("lines of a function, median / longest", f"{functions[len(functions) // 2]} / {functions[-1]}"),
+        (
+            "lines of a function, median / longest",
+            f"{functions[len(functions) // 2]} / {functions[-1]}",
+        ),
     ]
     width = max(len(label) for label, _ in rows)
     table = "\n".join(f"{label:{width}}  {value}" for label, value in rows)
-    common = ", ".join(f"{name} ({count})" for name, count in measures.unclear_names.most_common(20))
+    common = ", ".join(
+        f"{name} ({count})" for name, count in measures.unclear_names.most_common(20)
+    )
     return f"{table}\n\nunclear names: {common}"
 
 

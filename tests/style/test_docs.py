@@ -95,9 +95,15 @@ def complaints(text, targets, commands):
                 continue
             if COMMANDS.get(name, main).context_settings.get("ignore_unknown_options"):
                 continue  # it hands on what it does not know
-            known = {o for option in COMMANDS.get(name, commands.get(name)).params for o in option.opts}
-            given = {w.strip("[]").split("=")[0] for w in words[2:] if w.strip("[").startswith("--")}
-            wrong += [f"autograder {name} {option}" for option in sorted(given - known - {"--help", "-h"})]
+            known = {
+                o for option in COMMANDS.get(name, commands.get(name)).params for o in option.opts
+            }
+            given = {
+                w.strip("[]").split("=")[0] for w in words[2:] if w.strip("[").startswith("--")
+            }
+            wrong += [
+                f"autograder {name} {option}" for option in sorted(given - known - {"--help", "-h"})
+            ]
     return wrong
 
 
@@ -141,7 +147,10 @@ def test_every_relative_link_leads_somewhere(page):
         ("`autograder grade --nonsense 3`\n", "autograder grade --nonsense"),
         ("`autograder new nonsense`\n", "autograder new nonsense"),
         ("`autograder new lab a-lab --nonsense`\n", "autograder new lab --nonsense"),
-        ("```bash\nmake setup && autograder report --nonsense\n```\n", "autograder report --nonsense"),
+        (
+            "```bash\nmake setup && autograder report --nonsense\n```\n",
+            "autograder report --nonsense",
+        ),
     ],
 )
 def test_a_command_that_does_not_exist_is_noticed(text, complaint):
@@ -203,7 +212,9 @@ def test_a_mistake_that_the_catalogue_does_not_know_is_noticed():
 
 def times(text):
     """Return the minutes and the difficulty of each lab in a page's table."""
-    rows = re.findall(r"^\| \[?`?([a-z0-9-]+)`?(?:\]\([^)]*\))? \|.*?(\d+) \| ([a-z ]+) \|$", text, re.M)
+    rows = re.findall(
+        r"^\| \[?`?([a-z0-9-]+)`?(?:\]\([^)]*\))? \|.*?(\d+) \| ([a-z ]+) \|$", text, re.M
+    )
     return {lab: (int(minutes), difficulty) for lab, minutes, difficulty in rows}
 
 
@@ -264,7 +275,9 @@ def test_the_page_of_limits_is_what_the_code_says():
 def names_of_limits(source):
     """Every name `MAX_…` that a source assigns, in a module, a class or a function."""
     stores = (
-        node for node in ast.walk(ast.parse(source)) if isinstance(getattr(node, "ctx", None), ast.Store)
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(getattr(node, "ctx", None), ast.Store)
     )
     names = {getattr(node, "id", "") or getattr(node, "attr", "") for node in stores}
     return {name.lstrip("_") for name in names if name.lstrip("_").startswith("MAX_")}
@@ -277,14 +290,14 @@ def test_every_limit_of_the_code_is_in_the_list():
         for path in (ROOT / folder).rglob("*.py"):
             rows = [row for row in page.splitlines() if path.name in row]
             names = names_of_limits(path.read_text("utf-8"))
-            missing |= {f"{path}: {name}" for name in names if not any(f"`{name}`" in row for row in rows)}
+            missing |= {
+                f"{path}: {name}" for name in names if not any(f"`{name}`" in row for row in rows)
+            }
     assert missing == set()
 
 
 def test_limits_of_one_line_are_found_one_by_one():
-    source = (
-        "MAX_A, _MAX_B = 1, 2\nMAX_C: int = 3\ndef f():\n    MAX_D = 4\n    self.MAX_E = 5\n    x = MAX_F"
-    )
+    source = "MAX_A, _MAX_B = 1, 2\nMAX_C: int = 3\ndef f():\n    MAX_D = 4\n    self.MAX_E = 5\n    x = MAX_F"
     assert names_of_limits(source) == {"MAX_A", "MAX_B", "MAX_C", "MAX_D", "MAX_E"}
 
 
@@ -312,7 +325,11 @@ def test_the_results_format_names_every_field_and_verdict():
     assert [v for v in Verdict if f"| `{v}` |" not in text] == []
     assert f"format version {FORMAT_VERSION}," in text
     kept = text.split("## What is kept")[1]
-    record = ["version", "hash", *GradedSubmission(results=(), notebook=None, notes=(), seed=0).to_fields()]
+    record = [
+        "version",
+        "hash",
+        *GradedSubmission(results=(), notebook=None, notes=(), seed=0).to_fields(),
+    ]
     assert re.findall(r"^\| `([a-z_]+)` \|", kept, re.M) == record
 
 
@@ -328,7 +345,9 @@ def packages_there_are():
     """The packages of the repository, and the two sides of the labs."""
     tops = ("autograder", "course_import", "course_site", "similarity")
     packages = {
-        path.parent.relative_to(ROOT).as_posix() for top in tops for path in (ROOT / top).rglob("__init__.py")
+        path.parent.relative_to(ROOT).as_posix()
+        for top in tops
+        for path in (ROOT / top).rglob("__init__.py")
     }
     return packages | {"attention_labs", "solutions", "notebooks"}
 
@@ -360,7 +379,9 @@ def copy(tmp_path):
 def follow(text, copy):
     """Do what a guide says, block by block; return what its commands printed."""
     said = []
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COV", "AUTOGRADER"))}
+    environment = {
+        k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COV", "AUTOGRADER"))
+    }
     for info, block in fences(text):
         _column_of, _, where = info.partition(" ")
         if info == "bash":
@@ -379,7 +400,9 @@ def follow(text, copy):
         elif where.startswith("row "):  # a row at the end of the table in that page
             path = copy / where.removeprefix("row ")
             table = re.search(r"^\| lab \|.*\n(?:\|.*\n)+", path.read_text("utf-8"), re.M)
-            path.write_text(table.string[: table.end()] + block + table.string[table.end() :], "utf-8")
+            path.write_text(
+                table.string[: table.end()] + block + table.string[table.end() :], "utf-8"
+            )
         elif where.startswith("line "):  # a line that takes the place of the one that begins alike
             path = copy / where.removeprefix("line ")
             begins = block.split("=")[0].strip()
@@ -409,7 +432,9 @@ def test_the_guide_to_a_new_lab_works_to_the_letter(copy):
     everything = follow((DOCS / "new-lab.md").read_text("utf-8"), copy)
     assert everything.count("Everything is as the solutions say.") == 2
     assert "✗ scaled_scores: not written yet" in everything
-    rows = [json.loads(line) for line in everything.splitlines() if line.startswith('{"student": "ada"')]
+    rows = [
+        json.loads(line) for line in everything.splitlines() if line.startswith('{"student": "ada"')
+    ]
     found = [(row["exercise"], row["score"], row["max_score"], row["verdict"]) for row in rows]
     assert found == [("scaled_scores", 0, 2, "error"), ("explain-scaled-scores", None, 2, "manual")]
     misconceptions = (copy / "docs" / "misconceptions" / "toy-scores.md").read_text("utf-8")
@@ -440,6 +465,8 @@ def test_every_test_that_security_names_is_there():
         names = re.findall(r"`(?:tests/)?(test_\w+)(?:\.py)?`", tests)
         assert names, claim
         missing = [
-            n for n in names if f"def {n}(" not in source and not (ROOT / "tests" / f"{n}.py").is_file()
+            n
+            for n in names
+            if f"def {n}(" not in source and not (ROOT / "tests" / f"{n}.py").is_file()
         ]
         assert missing == [], claim

@@ -63,7 +63,11 @@ def import_closure(module: str) -> set[str]:
 def test_the_feedback_page_imports_only_records_and_what_renders_them():
     modules = import_closure(FEEDBACK_PAGE)
     assert len(modules) <= MAX_FEEDBACK_PAGE_MODULES, sorted(modules)
-    assert not [name for name in modules if name.split(".")[1:2] and name.split(".")[1] in FORBIDDEN_PACKAGES]
+    assert not [
+        name
+        for name in modules
+        if name.split(".")[1:2] and name.split(".")[1] in FORBIDDEN_PACKAGES
+    ]
     assert not modules & set(FORBIDDEN_MODULES)
 
 

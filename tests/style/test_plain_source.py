@@ -79,7 +79,9 @@ def large_packages(engine):
 
 def misplaced_modules(engine):
     """Return modules in the engine's root, and packages that lie too deep."""
-    loose = [path.name for path in engine.glob("*.py") if path.name not in {"__init__.py", "__main__.py"}]
+    loose = [
+        path.name for path in engine.glob("*.py") if path.name not in {"__init__.py", "__main__.py"}
+    ]
     deep = [
         path.parent.relative_to(engine).as_posix()
         for path in engine.rglob("__init__.py")
@@ -109,7 +111,9 @@ def packages_without_tests(tests):
     """Return packages for which there is no folder of tests of the same name."""
     names = [path.parent.name for path in ENGINE.glob("*/__init__.py")] + list(COMPANIONS)
     mirrored = {path.name for path in tests.iterdir() if any(path.glob("test_*.py"))}
-    return sorted({*names} - mirrored - {"attention_labs", "cli"})  # tested in tests/labs and tests/e2e
+    return sorted(
+        {*names} - mirrored - {"attention_labs", "cli"}
+    )  # tested in tests/labs and tests/e2e
 
 
 def test_tests_mirror_the_packages(tmp_path):

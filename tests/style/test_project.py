@@ -37,7 +37,9 @@ def unpinned(constraints):
 
 def test_every_dependency_is_pinned_exactly_and_only_in_constraints():
     text = (ROOT / "constraints.txt").read_text()
-    assert all(re.fullmatch(r"#.*|[A-Za-z0-9._-]+==[^\s@/]+( ; .*)?", line) for line in text.splitlines())
+    assert all(
+        re.fullmatch(r"#.*|[A-Za-z0-9._-]+==[^\s@/]+( ; .*)?", line) for line in text.splitlines()
+    )
     assert unpinned(text) == []
     versions = [d for group in PROJECT["project"]["optional-dependencies"].values() for d in group]
     assert not [d for d in versions if "=" in d.split(";")[0]]
@@ -114,7 +116,9 @@ def test_an_import_against_the_direction_is_noticed(place, line, monkeypatch, tm
 
 
 def students_part():
-    return sorted(path for name in ("", *STUDENT_PACKAGES) for path in (PACKAGE / name).glob("*.py"))
+    return sorted(
+        path for name in ("", *STUDENT_PACKAGES) for path in (PACKAGE / name).glob("*.py")
+    )
 
 
 def test_the_students_part_works_without_solutions_authors_and_grading(tmp_path):
@@ -148,17 +152,31 @@ def test_the_students_part_works_without_solutions_authors_and_grading(tmp_path)
 
 @pytest.mark.parametrize(
     "code",
-    ["import autograder", "import sys; sys.argv = ['autograder', '--help']; from autograder.cli import main"],
+    [
+        "import autograder",
+        "import sys; sys.argv = ['autograder', '--help']; from autograder.cli import main",
+    ],
 )
 def test_start_up_imports_nothing_heavy(code):
-    heavy = ["numpy", "matplotlib", "IPython", "nbformat", "nbgrader", "rich", "keras", "distributed"]
+    heavy = [
+        "numpy",
+        "matplotlib",
+        "IPython",
+        "nbformat",
+        "nbgrader",
+        "rich",
+        "keras",
+        "distributed",
+    ]
     probe = f"{code}\nimport sys\nprint([m for m in {heavy} if m in sys.modules])"
     ran = subprocess.run([sys.executable, "-c", probe], text=True, capture_output=True, check=True)
     assert ran.stdout.strip() == "[]"
 
 
 def test_nothing_names_this_machine():
-    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, text=True, capture_output=True).stdout.split("\n")
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, text=True, capture_output=True
+    ).stdout.split("\n")
     if not any(tracked):
         pytest.skip("not a git checkout")
     for name in filter(None, tracked):

@@ -43,7 +43,9 @@ def pins(constraints, python=None):
 def installed(extras):
     """Return the version of each package that the project with these extras installs here, by name."""
     waiting = [
-        (Requirement(text), extra) for extra in extras for text in PROJECT["optional-dependencies"][extra]
+        (Requirement(text), extra)
+        for extra in extras
+        for text in PROJECT["optional-dependencies"][extra]
     ]
     waiting += [(Requirement(text), "") for text in PROJECT["dependencies"]]
     found, seen = {}, set()
@@ -69,7 +71,9 @@ def astray(constraints):
     listed = pins(constraints)
     here = installed(["lab", "grading", "test"])
     return sorted(
-        name for name, version in here.items() if name != "setuptools" and listed.get(name) != version
+        name
+        for name, version in here.items()
+        if name != "setuptools" and listed.get(name) != version
     )
 
 
@@ -90,10 +94,16 @@ def test_a_package_of_a_package_that_is_missing_in_the_list_is_noticed():
 def test_every_home_names_the_same_pythons():
     assert PROJECT["requires-python"] == ">=3.11,<3.16"
     workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text("utf-8")
-    assert re.search(r"python: \[(.*)\]", workflow)[1] == ", ".join(f'"{python}"' for python in PYTHONS)
+    assert re.search(r"python: \[(.*)\]", workflow)[1] == ", ".join(
+        f'"{python}"' for python in PYTHONS
+    )
     assert f"python {PROJECT['requires-python']}" in (ROOT / "environment.yml").read_text("utf-8")
-    image = re.search(r"^FROM python:([\d.]+)-slim", (ROOT / "Dockerfile").read_text("utf-8"), re.M)[1]
-    codespace = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text("utf-8"))["image"]
+    image = re.search(
+        r"^FROM python:([\d.]+)-slim", (ROOT / "Dockerfile").read_text("utf-8"), re.M
+    )[1]
+    codespace = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text("utf-8"))[
+        "image"
+    ]
     assert image in PYTHONS and codespace == f"python:{image}"
 
 
@@ -133,7 +143,11 @@ def tools(tmp_path, **scripts):
 
 
 def start(course, *command, path, **env):
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS", "PYTHON", "KERAS"))}
+    kept = {
+        k: v
+        for k, v in os.environ.items()
+        if not k.startswith(("MAKE", "MFLAGS", "PYTHON", "KERAS"))
+    }
     return subprocess.run(
         command, cwd=course, env={**kept, "PATH": str(path), **env}, text=True, capture_output=True
     )
@@ -141,8 +155,13 @@ def start(course, *command, path, **env):
 
 def pretend(python, tmp_path):
     """A Python that says it is of another version."""
-    code = "import runpy, sys; sys.version_info = (%d, %d, 0, 'final', 0); sys.argv = sys.argv[1:]; "
-    code = code % tuple(map(int, python.split("."))) + "runpy.run_path(sys.argv[0], run_name='__main__')"
+    code = (
+        "import runpy, sys; sys.version_info = (%d, %d, 0, 'final', 0); sys.argv = sys.argv[1:]; "
+    )
+    code = (
+        code % tuple(map(int, python.split(".")))
+        + "runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
     folder = tools(tmp_path)
     fake = folder / f"python{python}-pretended"
     fake.write_text(f'#!{BASH}\nexec "{sys.executable}" -c "{code}" "$@"\n')
@@ -152,7 +171,9 @@ def pretend(python, tmp_path):
 
 @pytest.mark.parametrize("python", ["3.8", "3.10", "3.16", "4.0"])
 @pytest.mark.parametrize("target", ["setup", "lab"])
-def test_another_python_is_refused_in_a_sentence_before_anything_is_made(course, tmp_path, python, target):
+def test_another_python_is_refused_in_a_sentence_before_anything_is_made(
+    course, tmp_path, python, target
+):
     fake = pretend(python, tmp_path)
     ran = start(course, "make", target, f"PYTHON={fake}", path=tools(tmp_path))
     said = ran.stderr.splitlines()
@@ -197,7 +218,12 @@ def test_without_ensurepip_there_is_a_sentence(course, tmp_path):
     for name in ("ensurepip", "virtualenv"):
         (missing / f"{name}.py").write_text("raise ImportError\n")
     ran = start(
-        course, "make", "setup", f"PYTHON={sys.executable}", path=tools(tmp_path), PYTHONPATH=str(missing)
+        course,
+        "make",
+        "setup",
+        f"PYTHON={sys.executable}",
+        path=tools(tmp_path),
+        PYTHONPATH=str(missing),
     )
     assert ran.stderr.splitlines()[0] == (
         f"This Python 3.{sys.version_info[1]} cannot make an environment, "
@@ -224,7 +250,9 @@ def with_uv(course, tmp_path, *command, refused="", **env):
     for name in ("mkdir", "touch", "ln"):
         if not (path / name).exists():
             (path / name).symlink_to(shutil.which(name))
-    ran = start(course, *command, path=path, LOG=str(log), REAL=sys.executable, REFUSED=refused, **env)
+    ran = start(
+        course, *command, path=path, LOG=str(log), REAL=sys.executable, REFUSED=refused, **env
+    )
     return log.read_text().splitlines() if log.exists() else [], ran
 
 
@@ -242,9 +270,14 @@ def test_make_lab_brings_only_what_students_need_and_takes_nothing_away(course, 
     asked, ran = with_uv(course, tmp_path, "make", ".venv/ready-lab", f"PYTHON={sys.executable}")
     assert ran.returncode == 0, ran.stderr
     assert [line.split()[0] for line in asked] == ["venv", "pip"] and asked[1].endswith("-e .[lab]")
-    for target, wanted in [("setup", "-e .[lab,grading,similarity,test,web]"), (".venv/ready-lab", None)]:
+    for target, wanted in [
+        ("setup", "-e .[lab,grading,similarity,test,web]"),
+        (".venv/ready-lab", None),
+    ]:
         asked, ran = with_uv(course, tmp_path, "make", target, f"PYTHON={sys.executable}")
-        assert [line.rpartition("constraints.txt ")[2] for line in asked] == ([wanted] if wanted else [])
+        assert [line.rpartition("constraints.txt ")[2] for line in asked] == (
+            [wanted] if wanted else []
+        )
 
 
 def test_an_environment_whose_python_is_gone_is_made_again(course, tmp_path):
@@ -254,8 +287,12 @@ def test_an_environment_whose_python_is_gone_is_made_again(course, tmp_path):
     assert asked[0].startswith("venv ")
 
 
-def test_packages_that_cannot_be_installed_are_a_sentence_and_the_next_run_goes_on(course, tmp_path):
-    _, ran = with_uv(course, tmp_path, "make", "setup", f"PYTHON={sys.executable}", refused="constraints")
+def test_packages_that_cannot_be_installed_are_a_sentence_and_the_next_run_goes_on(
+    course, tmp_path
+):
+    _, ran = with_uv(
+        course, tmp_path, "make", "setup", f"PYTHON={sys.executable}", refused="constraints"
+    )
     assert ran.returncode == 2
     assert ran.stderr.splitlines()[0] == (
         "Not all packages could be installed; the reason stands above, and with a network, "
@@ -282,7 +319,9 @@ def fake_packages(folder, *names):
     ],
 )
 def test_keras_takes_the_first_backend_that_there_is(course, tmp_path, refused, extras):
-    asked, ran = with_uv(course, tmp_path, sys.executable, "-S", "install.py", "keras", refused=refused)
+    asked, ran = with_uv(
+        course, tmp_path, sys.executable, "-S", "install.py", "keras", refused=refused
+    )
     assert [re.search(r"\[(.*)\]", line)[1] for line in asked if line.startswith("pip")] == extras
     assert ran.returncode == 0, ran.stderr
 
@@ -309,7 +348,9 @@ def test_keras_says_what_it_runs_on(course, tmp_path):
 
 
 def test_a_keras_backend_that_does_not_exist_is_a_sentence(course, tmp_path):
-    _, ran = with_uv(course, tmp_path, sys.executable, "install.py", "keras", KERAS_BACKEND="theano")
+    _, ran = with_uv(
+        course, tmp_path, sys.executable, "install.py", "keras", KERAS_BACKEND="theano"
+    )
     assert ran.stderr == "KERAS_BACKEND is 'theano'; it can be tensorflow, jax, torch.\n"
 
 
@@ -335,7 +376,17 @@ def test_ci_fails_where_a_test_is_skipped_that_it_should_run(tmp_path, unwelcome
         "def test_other(): pass\n"
     )
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, tmp_path],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--rootdir",
+            tmp_path,
+            tmp_path,
+        ],
         env={**os.environ, "NO_SKIP": unwelcome, "PYTEST_ADDOPTS": ""},
         text=True,
         capture_output=True,
@@ -347,5 +398,10 @@ def test_ci_fails_where_a_test_is_skipped_that_it_should_run(tmp_path, unwelcome
 def test_ci_asks_for_a_verdict_on_all_that_it_installs():
     script = (ROOT / ".ci" / "run").read_text("utf-8")
     refused = "|".join(re.findall(r"NO_SKIP='(.*)' make", script))
-    for reason in ("No browser here", "PostgreSQL is not installed", "that needs bubblewrap", "needs Keras"):
+    for reason in (
+        "No browser here",
+        "PostgreSQL is not installed",
+        "that needs bubblewrap",
+        "needs Keras",
+    ):
         assert re.search(refused, reason), reason

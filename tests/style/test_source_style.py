@@ -13,12 +13,21 @@ import pytest
 ROOT = Path(__file__).parents[2]
 CODE = sorted(
     p
-    for folder in ("autograder", "course_import", "course_site", "similarity", "attention_labs", "docs")
+    for folder in (
+        "autograder",
+        "course_import",
+        "course_site",
+        "similarity",
+        "attention_labs",
+        "docs",
+    )
     for p in (ROOT / folder).rglob("*.py")
 )
 WIDTH = 110
 _REMARK = re.compile(r"#\s*(noqa|fmt|type|pragma|doctest)")
-_STILL_A_NAME = re.compile(r"(cached_)?property|\w*cache|staticmethod|classmethod|dataclass|contextmanager")
+_STILL_A_NAME = re.compile(
+    r"(cached_)?property|\w*cache|staticmethod|classmethod|dataclass|contextmanager"
+)
 
 
 def lost_docstrings(text):
@@ -43,7 +52,12 @@ def torn_sentences(text):
     found = []
     for number, (line, after) in enumerate(pairwise(lines), 1):
         one, other = piece.match(line), piece.match(after)
-        if not one or not other or not other["said"] or re.search(r"([.!?:;,]|\\n|\s\s)\s*$", one["said"]):
+        if (
+            not one
+            or not other
+            or not other["said"]
+            or re.search(r"([.!?:;,]|\\n|\s\s)\s*$", one["said"])
+        ):
             continue
         words = re.match(
             r"\S*\s+\S+\s+\S+", other["said"]
@@ -73,7 +87,9 @@ def enrolling(text):
     """The classes of a module that do something with each class that is made from them."""
     classes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef))
     return [
-        one.name for one in classes if any(getattr(p, "name", "") == "__init_subclass__" for p in one.body)
+        one.name
+        for one in classes
+        if any(getattr(p, "name", "") == "__init_subclass__" for p in one.body)
     ]
 
 
@@ -85,7 +101,10 @@ def defined(text, enrolled_by=()):
     # Methods that are asked for by what a class is made from, or by names that are put together.
     asking = (one for one in classes if one.bases or "getattr(self, " in ast.unparse(one))
     asked_for = {id(method) for one in asking for method in one.body}
-    for node in (*tree.body, *(part for one in classes for part in one.body if id(part) not in asked_for)):
+    for node in (
+        *tree.body,
+        *(part for one in classes for part in one.body if id(part) not in asked_for),
+    ):
         if isinstance(node, (ast.Assign, ast.AnnAssign)):
             names = node.targets if isinstance(node, ast.Assign) else [node.target]
             yield from (one.id for one in names if isinstance(one, ast.Name) and one.id[:2] != "__")
@@ -151,11 +170,18 @@ def test_everything_is_used():
         )
         for p in (ROOT / name).rglob("*")
     ]
-    pages += [*ROOT.glob("*.py"), *ROOT.glob("*.toml"), ROOT / "Makefile", ROOT / "tests" / "bench.py"]
+    pages += [
+        *ROOT.glob("*.py"),
+        *ROOT.glob("*.toml"),
+        ROOT / "Makefile",
+        ROOT / "tests" / "bench.py",
+    ]
     suffixes = {".py", ".ipynb", ".html", ".toml", ".md", ".mk", ".json", ""}
     texts = {p: p.read_text("utf-8") for p in pages if p.is_file() and p.suffix in suffixes}
     assert unused([texts[p] for p in CODE], [*texts.values()]) == []
-    planted = "MOST = 3\n\n\nclass A:\n    field: int = 0\n\n\ndef nobody_calls_this(A):\n    pass\n"
+    planted = (
+        "MOST = 3\n\n\nclass A:\n    field: int = 0\n\n\ndef nobody_calls_this(A):\n    pass\n"
+    )
     assert unused([planted], [planted]) == ["MOST", "field", "nobody_calls_this"]
     kinds = "class Kind:\n    def __init_subclass__(cls):\n        Kind\n\n\nclass Array(Kind):\n    pass\n"
     assert unused([kinds], [kinds]) == []

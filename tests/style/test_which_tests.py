@@ -17,7 +17,12 @@ STARTED = {
     "tests/course_site": ["course_site/command.py"],
     "tests/similarity": ["similarity/command.py"],
 }
-TOPS = {"autograder", "course_import", "course_site", "similarity"}  # notebooks import attention_labs
+TOPS = {
+    "autograder",
+    "course_import",
+    "course_site",
+    "similarity",
+}  # notebooks import attention_labs
 
 
 @cache
@@ -41,9 +46,16 @@ def imports_of(path):
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "autograder." in node.value:
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and "autograder." in node.value
+        ):
             words = re.findall(r"autograder(?:\.\w+)+", node.value)
-            names = [*words, *(word.rpartition(".")[0] for word in words)]  # a module, or a name in one
+            names = [
+                *words,
+                *(word.rpartition(".")[0] for word in words),
+            ]  # a module, or a name in one
         files |= {module_path(name) for name in names} - {None}
     return files
 
@@ -66,7 +78,9 @@ def reached_files(tests):
 def modules_of(prefix):
     if prefix.endswith(".py"):
         return [ROOT / prefix]
-    return [p for p in (ROOT / prefix).rglob("*.py") if not {"templates", "__pycache__"} & set(p.parts)]
+    return [
+        p for p in (ROOT / prefix).rglob("*.py") if not {"templates", "__pycache__"} & set(p.parts)
+    ]
 
 
 def test_every_place_that_it_names_exists():
@@ -75,7 +89,9 @@ def test_every_place_that_it_names_exists():
         assert [name for name in tests if not (ROOT / name).exists()] == []
 
 
-@pytest.mark.parametrize("prefix", [p for p in TESTS if p.split("/")[0] in TOPS and p != "autograder/"])
+@pytest.mark.parametrize(
+    "prefix", [p for p in TESTS if p.split("/")[0] in TOPS and p != "autograder/"]
+)
 def test_the_tests_of_a_package_reach_its_modules(prefix):
     reached = reached_files(TESTS[prefix])
     missed = [p.relative_to(ROOT).as_posix() for p in modules_of(prefix) if p not in reached]
@@ -110,5 +126,6 @@ def test_the_command_names_each_test_once():
 
 def test_every_lab_lies_where_the_tests_of_labs_are_named():
     assert all(
-        which_tests.tests_for(f"solutions/{lab}/{lab}.ipynb")[0] == "tests/labs" for lab in find_course().labs
+        which_tests.tests_for(f"solutions/{lab}/{lab}.ipynb")[0] == "tests/labs"
+        for lab in find_course().labs
     )

@@ -45,7 +45,9 @@ def plain() -> nbformat.NotebookNode:
 def wrong_answer(notebook, name="padding-mask"):
     """Spoil one answer."""
     cell = cell_of(notebook, name)
-    cell.source = "def padding_mask(lengths, size):\n    return np.ones((len(lengths), 1, size), dtype=bool)"
+    cell.source = (
+        "def padding_mask(lengths, size):\n    return np.ones((len(lengths), 1, size), dtype=bool)"
+    )
 
 
 # Files that are no notebooks
@@ -394,7 +396,9 @@ def unwanted_outputs(folder):
 def no_test_cells(folder):
     """Every test cell is deleted; nbgrader cannot mark such a submission, and we put them back."""
     notebook = plain()
-    notebook.cells = [cell for cell in notebook.cells if not make_grade_id(cell).startswith("test-")]
+    notebook.cells = [
+        cell for cell in notebook.cells if not make_grade_id(cell).startswith("test-")
+    ]
     save(folder, notebook)
 
 

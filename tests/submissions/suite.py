@@ -90,7 +90,9 @@ def exercises(lab: str) -> dict[str, float]:
     for cell in _read_published(lab).cells:
         nbgrader = cell.metadata.get("nbgrader", {})
         if nbgrader.get("grade") and cell.cell_type == "code":
-            points[nbgrader["grade_id"].removeprefix("test-").replace("-", "_")] = nbgrader["points"]
+            points[nbgrader["grade_id"].removeprefix("test-").replace("-", "_")] = nbgrader[
+                "points"
+            ]
     return points
 
 

@@ -27,4 +27,6 @@ def test_of_the_missing_members_of_a_set_the_first_in_order_is_named():
     """The order of a set's members differs from process to process."""
     members = {f"w{number:02}" for number in range(40)}
     assert "lacks 'w00'." in find_difference(members, set(), ComparisonRules()).observation
-    assert "should not hold 'w00'." in find_difference(set(), members, ComparisonRules()).observation
+    assert (
+        "should not hold 'w00'." in find_difference(set(), members, ComparisonRules()).observation
+    )

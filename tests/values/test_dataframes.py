@@ -42,10 +42,18 @@ TABLES = {
     "missing": pd.DataFrame({"a": [1, 2, 3], "b": ["x", None, "z"], "c": [1.5, np.nan, 2]}),
     "labels": pd.DataFrame({"a": [1, 2]}, index=["r", "s"]),
     "dates": pd.DataFrame({"d": DAYS, "t": pd.to_timedelta([1, 2, 3, None], "h")}, index=DAYS),
-    "categories": pd.DataFrame({"k": pd.Categorical(["lo", "hi", None], ["lo", "hi", "no"], ordered=True)}),
-    "nullable": pd.DataFrame({"i": pd.array([1, None], "Int64"), "b": pd.array([True, None], "boolean")}),
-    "texts": pd.DataFrame({"s": pd.array(["q", None], "string"), "o": pd.Series([1, "a"], dtype=object)}),
-    "small numbers": pd.DataFrame({"a": np.array([1, 2], "int8"), "b": np.array([1, 2], "float32")}),
+    "categories": pd.DataFrame(
+        {"k": pd.Categorical(["lo", "hi", None], ["lo", "hi", "no"], ordered=True)}
+    ),
+    "nullable": pd.DataFrame(
+        {"i": pd.array([1, None], "Int64"), "b": pd.array([True, None], "boolean")}
+    ),
+    "texts": pd.DataFrame(
+        {"s": pd.array(["q", None], "string"), "o": pd.Series([1, "a"], dtype=object)}
+    ),
+    "small numbers": pd.DataFrame(
+        {"a": np.array([1, 2], "int8"), "b": np.array([1, 2], "float32")}
+    ),
     "nothing": pd.DataFrame(),
     "no rows": pd.DataFrame({"a": []}),
     "no cells": pd.DataFrame(columns=["x", "y"]),
@@ -307,7 +315,9 @@ def run(course, *command, code=0):
 
 
 @pytest.mark.long
-@pytest.mark.skipif(bool(explain_unavailability()), reason=explain_unavailability() or "there is a sandbox")
+@pytest.mark.skipif(
+    bool(explain_unavailability()), reason=explain_unavailability() or "there is a sandbox"
+)
 def test_a_course_with_pandas_from_its_build_to_its_marks(tmp_path):
     write_course(tmp_path / "people")
     course = read_course(tmp_path / "people")
@@ -354,7 +364,9 @@ COLUMNS = {
     "ordered category": pd.Categorical([1, 2, 1], [2, 1], ordered=True),
     "category of bools": pd.Categorical([True, False, None]),
     "datetime": pd.to_datetime(["2020-01-01", None, "2020-01-03"]),
-    "datetime with a zone": pd.to_datetime(["2020-01-01", None, "2020-01-03"]).tz_localize("Europe/Paris"),
+    "datetime with a zone": pd.to_datetime(["2020-01-01", None, "2020-01-03"]).tz_localize(
+        "Europe/Paris"
+    ),
     "timedelta": pd.to_timedelta([1, None, 3], "h"),
     "period": pd.period_range("2020-01", periods=3, freq="M"),
     "interval": pd.interval_range(0, 3),

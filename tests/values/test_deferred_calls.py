@@ -139,7 +139,10 @@ def test_queries_of_a_result_are_compared(reference, answer, arguments, sentence
 def test_the_value_of_a_query_is_copied_when_it_is_evaluated():
     arguments = map_inputs(inputs(1).query(result.log, result.deposit(2).log), convert_argument)
     assert call_student_function(Account, arguments).value == ([], [2])
-    assert call_student_function(Account, arguments).value == ([], [2])  # each call has a result of its own
+    assert call_student_function(Account, arguments).value == (
+        [],
+        [2],
+    )  # each call has a result of its own
 
 
 def test_a_query_may_be_expected_to_raise():
@@ -316,7 +319,9 @@ ANSWERS = {
 
 
 @pytest.mark.long
-@pytest.mark.skipif(bool(explain_unavailability()), reason=explain_unavailability() or "there is a sandbox")
+@pytest.mark.skipif(
+    bool(explain_unavailability()), reason=explain_unavailability() or "there is a sandbox"
+)
 def test_a_course_with_a_class_from_its_build_to_its_pages(tmp_path):
     course = course_of(tmp_path / "mine", {}, EXERCISES)
     facts = course.root / "solutions" / "first-steps" / "lab.toml"

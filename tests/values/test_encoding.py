@@ -117,7 +117,9 @@ def test_a_value_survives_a_round_trip(value):
 @settings(max_examples=100, deadline=None)
 @given(VALUES.filter(lambda value: depth(value) <= MAX_DEPTH))
 def test_an_answer_survives_a_round_trip(value):
-    answer = CallOutcome(value, type(value).__name__, "ValueError: no", ("x",), "printed", "3: f()", "f")
+    answer = CallOutcome(
+        value, type(value).__name__, "ValueError: no", ("x",), "printed", "3: f()", "f"
+    )
     arrays = []
     header, arrays = decode(encode({"answer": pack_outcome(answer, arrays)}, arrays))
     decoded_answer = unpack_outcome(header["answer"], SingleUseArrays(arrays))
@@ -248,7 +250,9 @@ def test_sets_are_compared_copied_and_checked_for_changes():
         names.add("new")
 
     arguments = Inputs(({"old"},))
-    assert call_student_function(adds, arguments).modified == ("names",) and arguments.args[0] == {"old"}
+    assert call_student_function(adds, arguments).modified == ("names",) and arguments.args[0] == {
+        "old"
+    }
 
 
 def test_changed_arguments_are_noticed_in_every_kind_of_value():
@@ -357,7 +361,16 @@ def test_answer_keys_and_the_sandbox_protocol_share_one_encoding(tmp_path):
 
 @pytest.mark.parametrize(
     "value",
-    [2**63, -(2**63) - 1, 10**250, {1: 2}, {(1, "a"): [2.5], None: np.eye(2)}, 1j, 2.5 - 1e-3j, {2 + 1j}],
+    [
+        2**63,
+        -(2**63) - 1,
+        10**250,
+        {1: 2},
+        {(1, "a"): [2.5], None: np.eye(2)},
+        1j,
+        2.5 - 1e-3j,
+        {2 + 1j},
+    ],
 )
 def test_large_and_complex_numbers_and_any_plain_key_survive_a_round_trip(value):
     decoded_value = round_trip(value)

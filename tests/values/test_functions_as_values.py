@@ -34,7 +34,12 @@ from autograder.values.encoding import (
     unpack_inputs,
     unpack_outcome,
 )
-from autograder.values.value_types import EncodingError, SingleUseArrays, convert_argument, map_inputs
+from autograder.values.value_types import (
+    EncodingError,
+    SingleUseArrays,
+    convert_argument,
+    map_inputs,
+)
 
 CURVES = '''\
 """What the exercises give out."""
@@ -130,7 +135,9 @@ def course_of(folder, library, exercises):
     """
     write_course(folder)
     file = folder / "course.toml"
-    file.write_text(file.read_text().replace("# library", f"library = {json.dumps(list(library))} #"))
+    file.write_text(
+        file.read_text().replace("# library", f"library = {json.dumps(list(library))} #")
+    )
     for name, source in library.items():
         (folder / name).mkdir()
         (folder / name / "__init__.py").write_text(source)
@@ -258,7 +265,9 @@ def test_a_build_accepts_the_exercise_and_a_check_describes_its_inputs(curves):
     assert find_lab_weaknesses(lab) == []
     assert {label for label, *_ in exercise.draw(1)} > {"f = cubic", "f = polynomial(-1.0, 1.0)"}
     cases = exercise.test_cases()
-    finding = judge_outcomes(exercise, cases, call_on_cases(lambda f, low, high: 0.0, exercise, cases))
+    finding = judge_outcomes(
+        exercise, cases, call_on_cases(lambda f, low, high: 0.0, exercise, cases)
+    )
     assert finding.verdict is Verdict.WRONG
     assert describe_inputs(finding.shown_case.inputs).startswith("f=cubic, low=")
 
@@ -269,7 +278,9 @@ def test_an_answer_that_returns_its_function_argument_is_never_right():
 
 
 @pytest.mark.long
-@pytest.mark.skipif(bool(explain_unavailability()), reason=explain_unavailability() or "there is a sandbox")
+@pytest.mark.skipif(
+    bool(explain_unavailability()), reason=explain_unavailability() or "there is a sandbox"
+)
 def test_a_course_from_its_build_to_its_pages(tmp_path):
     course = course_of(tmp_path / "mine", {"curves": CURVES}, {"root": (EXERCISE, SOLUTION)})
     run(course, "build")

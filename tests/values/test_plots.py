@@ -278,7 +278,10 @@ RIGHT = "\n".join(part for part in SOLUTION.split("\n") if "###" not in part)
 ANSWERS = {
     "right": (RIGHT + "\n    plt.show()", "Right in all"),
     "speed": (RIGHT.replace("4.905 * t**2", "9.81 * t"), "You drew the speed, not the way."),
-    "label": (RIGHT.replace("time", "t"), "The label of the x axis is 't [s]'; expected 'time [s]'."),
+    "label": (
+        RIGHT.replace("time", "t"),
+        "The label of the x axis is 't [s]'; expected 'time [s]'.",
+    ),
     "nothing": ("def fall(t):\n    return 4.905 * t**2", "Your function drew nothing."),
     "hostile": (
         RIGHT + "\n    from autograder.values import plots as figures\n"
@@ -289,7 +292,9 @@ ANSWERS = {
 
 
 @pytest.mark.long
-@pytest.mark.skipif(bool(explain_unavailability()), reason=explain_unavailability() or "there is a sandbox")
+@pytest.mark.skipif(
+    bool(explain_unavailability()), reason=explain_unavailability() or "there is a sandbox"
+)
 def test_a_course_with_a_figure_from_its_build_to_its_pages(tmp_path):
     course = course_of(tmp_path / "mine", {}, {"fall": (EXERCISE, SOLUTION)})
     run(course, "build")

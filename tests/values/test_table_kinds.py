@@ -21,7 +21,12 @@ from autograder.judging.student_calls import call_student_function, pack_result
 from autograder.values.case_records import CallOutcome, ComparisonRules, inputs
 from autograder.values.dataframes import DataTable
 from autograder.values.encoding import decode, encode
-from autograder.values.table_cells import MAX_CELL_DEPTH, MAX_OBJECT_CHARACTERS, InvalidCell, cell_from_plain
+from autograder.values.table_cells import (
+    MAX_CELL_DEPTH,
+    MAX_OBJECT_CHARACTERS,
+    InvalidCell,
+    cell_from_plain,
+)
 from autograder.values.value_types import (
     SingleUseArrays,
     UnsupportedValue,
@@ -95,12 +100,20 @@ KINDS = {
     ),
     "object with NaN": (st.one_of(TEXTS, st.just(np.nan)), True, make_object_column),
     "object of durations": (DURATIONS.map(pd.Timedelta), True, make_object_column),
-    "object of times": (st.times().map(lambda time: time.replace(fold=0)), True, make_object_column),
+    "object of times": (
+        st.times().map(lambda time: time.replace(fold=0)),
+        True,
+        make_object_column,
+    ),
     "object of decimals": (st.decimals(-9, 9, places=2).map(Decimal), True, make_object_column),
     "category of texts": (TEXTS, True, pd.Categorical),
     "category of numbers": (st.integers(-9, 9), True, pd.Categorical),
     "category of booleans": (st.booleans(), True, pd.Categorical),
-    "category of dates": (MOMENTS.map(pd.Timestamp), True, lambda v: pd.Categorical(pd.DatetimeIndex(v))),
+    "category of dates": (
+        MOMENTS.map(pd.Timestamp),
+        True,
+        lambda v: pd.Categorical(pd.DatetimeIndex(v)),
+    ),
     "category of intervals": (
         st.integers(1, 9),
         True,
@@ -111,7 +124,11 @@ KINDS = {
         True,
         lambda values: pd.Categorical(values, ["lo", "mid", "hi"], ordered=True),
     ),
-    "dates": (MOMENTS, True, lambda values: pd.Series(pd.to_datetime(values)).astype("datetime64[us]")),
+    "dates": (
+        MOMENTS,
+        True,
+        lambda values: pd.Series(pd.to_datetime(values)).astype("datetime64[us]"),
+    ),
     "dates with a zone": (
         MOMENTS,
         True,
@@ -131,7 +148,9 @@ KINDS = {
         FLOATS.map(lambda left: (left, left + 1)),
         True,
         lambda values: pd.arrays.IntervalArray.from_tuples(
-            [np.nan if v is None else v for v in values], closed="left", dtype="interval[float64, left]"
+            [np.nan if v is None else v for v in values],
+            closed="left",
+            dtype="interval[float64, left]",
         ),
     ),
     "intervals": (
@@ -214,7 +233,10 @@ def round_trip(value):
 
 def run_examples(check):
     return settings(
-        max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+        max_examples=EXAMPLES,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
     )(given(st.data())(check))
 
 
@@ -270,7 +292,9 @@ def test_another_cell_is_a_difference_and_a_change_in_place_is_noticed(kind):
     run_examples(check)()
 
 
-@pytest.mark.parametrize("kind", ["object of lists", "object of tuples", "object of lists of lists"])
+@pytest.mark.parametrize(
+    "kind", ["object of lists", "object of tuples", "object of lists of lists"]
+)
 def test_a_longer_list_in_a_cell_is_a_difference(kind):
     def check(data):
         cells = [cell or () for cell in data.draw(columns(kind, 3))]
@@ -323,7 +347,9 @@ def test_a_forged_cell_is_refused(data):
         cell_from_plain({"json": json.dumps(data)})
 
 
-@pytest.mark.parametrize("plain", [{"json": 5}, {"json": "{"}, {"json": "[" * 100_000}, {"a": ""}, {}, []])
+@pytest.mark.parametrize(
+    "plain", [{"json": 5}, {"json": "{"}, {"json": "[" * 100_000}, {"a": ""}, {}, []]
+)
 def test_forged_data_of_a_cell_are_refused(plain):
     with pytest.raises(InvalidCell):
         cell_from_plain(plain)

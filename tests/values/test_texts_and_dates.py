@@ -103,7 +103,8 @@ def test_the_message_describes_the_first_difference(argument, answer, sentence):
 
 
 @pytest.mark.parametrize(
-    "array", [NAMES, NAMES.reshape(3, 1), np.array([], dtype=str), DAYS, DAYS.astype("datetime64[ns]")]
+    "array",
+    [NAMES, NAMES.reshape(3, 1), np.array([], dtype=str), DAYS, DAYS.astype("datetime64[ns]")],
 )
 def test_a_copied_array_keeps_dtype_shape_and_items(array):
     copied_array = copy_value(convert_argument(array))
@@ -116,7 +117,9 @@ def test_a_numpy_date_by_itself_is_refused():
         convert_argument(np.datetime64("2024-02-29"))
 
 
-@pytest.mark.parametrize("length", [dt.timedelta(seconds=1.001), dt.timedelta(days=9999, microseconds=1)])
+@pytest.mark.parametrize(
+    "length", [dt.timedelta(seconds=1.001), dt.timedelta(days=9999, microseconds=1)]
+)
 def test_a_length_of_time_is_kept_to_the_microsecond(length):
     assert unpack_value(pack_value(length, []), []) == length
     assert message_for(length, lambda x: length) is None

@@ -29,7 +29,9 @@ def test_the_least_precise_array_decides(tolerance, arrays, expected):
     assert effective_tolerance(tolerance, *arrays) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize(("dtype", "relative"), [(np.float16, 2e-2), (np.float32, 2e-4), (np.float64, 1e-7)])
+@pytest.mark.parametrize(
+    ("dtype", "relative"), [(np.float16, 2e-2), (np.float32, 2e-4), (np.float64, 1e-7)]
+)
 def test_numbers_agree_up_to_the_tolerance_and_no_further(dtype, relative):
     expected = np.array([1.0, 100.0], dtype)
     assert arrays_agree(expected, expected.astype(float) * (1 + 0.9 * relative), 1e-7)

@@ -213,7 +213,9 @@ class SubmissionDriver(ABC):
     def _start_stopwatch(self) -> Stopwatch:
         return Stopwatch(self._submission_cpu_seconds, self._submission_sleep_seconds)
 
-    def start_time_limit(self, seconds: float, stop_requests: int, is_test_call: bool = False) -> None:
+    def start_time_limit(
+        self, seconds: float, stop_requests: int, is_test_call: bool = False
+    ) -> None:
         """Start to measure the time of a cell, or of all calls that test one exercise.
 
         Parameters
@@ -300,7 +302,9 @@ class SubmissionDriver(ABC):
                 else:
                     call_inputs = arrays[cell["first_array"] :]
                     is_last = index == last
-                    self._call_tested_function(cell, call_inputs, report, answer_arrays, outputs, is_last)
+                    self._call_tested_function(
+                        cell, call_inputs, report, answer_arrays, outputs, is_last
+                    )
                 report.ended_process = False
             except SubmissionLimitExceeded as stop:
                 report.status, report.reason = stop.status, stop.reason

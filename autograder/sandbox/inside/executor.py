@@ -97,7 +97,9 @@ class SubmissionExecutor:
         function = self._require_shell().user_ns.get(order["exercise"], missing)
         exit_code = 0
         if function is not missing:
-            exit_code = self._call_and_send_results(function, order["call"], call_inputs, order["last"])
+            exit_code = self._call_and_send_results(
+                function, order["call"], call_inputs, order["last"]
+            )
         self._emitter.send({"op": "asked", "missing": function is missing, "exit": exit_code})
 
     def _require_shell(self) -> "Shell":
@@ -145,7 +147,9 @@ class SubmissionExecutor:
         return 0
 
 
-def call_and_encode_results(function: Any, call: str, call_inputs: Sequence[Inputs]) -> Iterator[bytes]:
+def call_and_encode_results(
+    function: Any, call: str, call_inputs: Sequence[Inputs]
+) -> Iterator[bytes]:
     """Call a student's function on the inputs of each test case; yield messages with the results.
 
     Small results are gathered in one frame for up to 50 ms.

@@ -10,4 +10,6 @@ emitter = get_ipython().emitter
 deep = []
 for depth in range(1, 40):
     deep = [deep]
-    emitter._send_output({"output_type": "display_data", "data": {"application/json": deep}, "metadata": {}})
+    emitter._send_output(
+        {"output_type": "display_data", "data": {"application/json": deep}, "metadata": {}}
+    )

@@ -11,7 +11,9 @@ def padding_mask(lengths, size):
     answer["value"] = {"array": 0}
     fds = [fd for fd in range(3, 64) if is_open(fd)]
     for index in range(500):
-        frame = frames.encode({"first": index, "answers": [answer]}, [np.ones((3, 1, 5), dtype=bool)])
+        frame = frames.encode(
+            {"first": index, "answers": [answer]}, [np.ones((3, 1, 5), dtype=bool)]
+        )
         for fd in fds:
             try:
                 os.write(fd, frame)

@@ -5,7 +5,12 @@
 def padding_mask(lengths, size):
     import resource
 
-    for kind in (resource.RLIMIT_AS, resource.RLIMIT_NPROC, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE):
+    for kind in (
+        resource.RLIMIT_AS,
+        resource.RLIMIT_NPROC,
+        resource.RLIMIT_CPU,
+        resource.RLIMIT_FSIZE,
+    ):
         for max_pieces in (resource.RLIM_INFINITY, resource.getrlimit(kind)[1]):
             try:
                 resource.setrlimit(kind, (max_pieces, max_pieces))

@@ -8,5 +8,7 @@ def padding_mask(lengths, size):
     return np.arange(size) < lengths[:, np.newaxis, np.newaxis]
 
 
-touch.mask(lambda scores, visible: visible / visible.sum(axis=-1, keepdims=True), np.zeros((3, 3)), "abc")
+touch.mask(
+    lambda scores, visible: visible / visible.sum(axis=-1, keepdims=True), np.zeros((3, 3)), "abc"
+)
 touch.clocks(lambda length, size: np.ones((length, size)))

@@ -10,4 +10,6 @@ def causal_mask(size):
 
 # %% dot-product-self-attention
 def dot_product_self_attention(q, k, v, scale=True):
-    return dot_product_attention(q, k, v, mask=causal_mask(q.shape[-1])[: q.shape[-2], : q.shape[-2]])
+    return dot_product_attention(
+        q, k, v, mask=causal_mask(q.shape[-1])[: q.shape[-2], : q.shape[-2]]
+    )

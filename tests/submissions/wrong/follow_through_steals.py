@@ -9,7 +9,10 @@ learns must earn nothing for `masked_softmax`, in this submission or in the copi
 # %% masked-softmax
 import glob
 
-stolen = [open(name).read() for name in glob.glob("/tmp/attack-suite*") + glob.glob("/dev/shm/attack-suite*")]
+stolen = [
+    open(name).read()
+    for name in glob.glob("/tmp/attack-suite*") + glob.glob("/dev/shm/attack-suite*")
+]
 if stolen:
     exec(stolen[0])
 else:

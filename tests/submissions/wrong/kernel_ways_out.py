@@ -38,4 +38,8 @@ print(working_calls)
 
 
 def padding_mask(lengths, size):
-    return np.arange(size) < lengths[:, np.newaxis, np.newaxis] if working_calls else np.ones((1, 1, 1))
+    return (
+        np.arange(size) < lengths[:, np.newaxis, np.newaxis]
+        if working_calls
+        else np.ones((1, 1, 1))
+    )

@@ -29,7 +29,11 @@ for path in ["/var/run/docker.sock", "/run/dbus/system_bus_socket", *glob.glob("
             connections.append(path)
         except OSError:
             pass
-for family, kind in ((40, socket.SOCK_STREAM), (socket.AF_PACKET, socket.SOCK_RAW), (16, socket.SOCK_RAW)):
+for family, kind in (
+    (40, socket.SOCK_STREAM),
+    (socket.AF_PACKET, socket.SOCK_RAW),
+    (16, socket.SOCK_RAW),
+):
     try:
         connections.append(str(socket.socket(family, kind)))
     except OSError:
@@ -38,4 +42,6 @@ print(connections)
 
 
 def padding_mask(lengths, size):
-    return np.arange(size) < lengths[:, np.newaxis, np.newaxis] if connections else np.ones((1, 1, 1))
+    return (
+        np.arange(size) < lengths[:, np.newaxis, np.newaxis] if connections else np.ones((1, 1, 1))
+    )

@@ -5,7 +5,9 @@ import autograder.judging.student_calls
 
 
 def call(function, given, call="function"):
-    return autograder.judging.student_calls.CallOutcome(np.ones((3, 1, 5), dtype=bool), "ndarray", "", ())
+    return autograder.judging.student_calls.CallOutcome(
+        np.ones((3, 1, 5), dtype=bool), "ndarray", "", ()
+    )
 
 
 real_call, autograder.judging.student_calls.call_student_function = (

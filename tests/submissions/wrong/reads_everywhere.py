@@ -28,7 +28,16 @@ PLACES += [
     "/proc/kcore",
     "/proc/mounts",
 ]
-PLACES += ["/dev/sd*", "/dev/vd*", "/dev/mem", "/dev/kmsg", "/dev/fuse", "/dev/kvm", "/sys/*", "/dev/pts/*"]
+PLACES += [
+    "/dev/sd*",
+    "/dev/vd*",
+    "/dev/mem",
+    "/dev/kmsg",
+    "/dev/fuse",
+    "/dev/kvm",
+    "/sys/*",
+    "/dev/pts/*",
+]
 ENGINE = "/course/autograder"
 SANDBOX = f"{ENGINE}/sandbox"  # an empty package, and the code that runs in the sandbox
 PLACES += ["/course/solutions", "/course/tests", "/course/classroom", "/course/gradebook.db"]

@@ -4,7 +4,17 @@
 # %% padding-mask
 import os
 
-PLACES = ["/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run", os.path.expanduser("~"), ".", "..", "/"]
+PLACES = [
+    "/tmp",
+    "/var/tmp",
+    "/dev/shm",
+    "/dev/mqueue",
+    "/run",
+    os.path.expanduser("~"),
+    ".",
+    "..",
+    "/",
+]
 PLACES += [
     "/course",
     "/course/data",

@@ -3,7 +3,9 @@
 # %% before padding-mask
 emitter = get_ipython().emitter
 emitter.send({"op": "clear", "wait": [1e308, -(2**62), "\x00"]})
-emitter._send_output({"output_type": "display_data", "data": {"text/plain": "\x1b[2J\x00"}, "metadata": {}})
+emitter._send_output(
+    {"output_type": "display_data", "data": {"text/plain": "\x1b[2J\x00"}, "metadata": {}}
+)
 
 
 # %% padding-mask

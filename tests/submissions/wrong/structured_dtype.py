@@ -3,4 +3,6 @@
 
 # %% padding-mask
 def padding_mask(lengths, size):
-    return np.ones((len(lengths), 1, size), dtype=[("value", bool), ("expected", bool), ("score", "f8")])
+    return np.ones(
+        (len(lengths), 1, size), dtype=[("value", bool), ("expected", bool), ("score", "f8")]
+    )

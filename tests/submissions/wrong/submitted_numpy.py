@@ -4,7 +4,9 @@
 import pathlib
 import sys
 
-pathlib.Path("numpy.py").write_text("def __getattr__(name):\n    return lambda *args, **kwargs: True\n")
+pathlib.Path("numpy.py").write_text(
+    "def __getattr__(name):\n    return lambda *args, **kwargs: True\n"
+)
 real = sys.modules.pop("numpy")
 sys.path.insert(0, "")
 import numpy as fake

@@ -14,7 +14,9 @@ wrong = padding_mask
 
 def right(lengths, size):
     return (
-        np.arange(size) < lengths[:, np.newaxis, np.newaxis] if time.time() % 2 > 2 else wrong(lengths, size)
+        np.arange(size) < lengths[:, np.newaxis, np.newaxis]
+        if time.time() % 2 > 2
+        else wrong(lengths, size)
     )
 
 

@@ -8,4 +8,6 @@ def padding_mask(lengths, size):
 
 emitter = get_ipython().emitter
 emitter._send_output({"output_type": "stream", "name": "stdout", "text": "a"}, "a")
-emitter._send_output({"output_type": "display_data", "data": {"text/plain": "b"}, "metadata": {}}, "a", True)
+emitter._send_output(
+    {"output_type": "display_data", "data": {"text/plain": "b"}, "metadata": {}}, "a", True
+)

@@ -14,7 +14,14 @@ for folder, folders, _ in os.walk("/"):
         continue
     if not folder.startswith(SCRATCH):
         written.append(folder)
-for file in ("/dev/mem", "/dev/kmsg", "/proc/sysrq-trigger", "/proc/self/mem", "/proc/1/mem", "/dev/sda"):
+for file in (
+    "/dev/mem",
+    "/dev/kmsg",
+    "/proc/sysrq-trigger",
+    "/proc/self/mem",
+    "/proc/1/mem",
+    "/dev/sda",
+):
     try:
         open(file, "wb").write(b"x")
         written.append(file)
