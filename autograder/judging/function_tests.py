@@ -19,8 +19,9 @@ import re
 import sys
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
+from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -48,7 +49,9 @@ COMPARED_VARIABLES = "only"
 VARIABLES_FROM_REFERENCE = "as_due"
 FAILED_EVENT = "failed"  # last event of a run in which an assertion failed, before its line
 # Kinds of outcome of a recorded function call.
-CALL_EVENTS = ("value", "raised", "items", "end", "object")
+CALL_EVENTS = ("value", "counter", "raised", "items", "end", "object")
+# Events with a value as plain data. A "counter" is a dict that has 0 for keys that it lacks.
+DATA_EVENTS = ("value", "counter")
 # Kinds of side effects of a call, which are recorded before its outcome.
 PRINTED_EVENT, CHANGED_EVENT = "printed", "changed"
 SIDE_EFFECT_EVENTS = (PRINTED_EVENT, CHANGED_EVENT)
@@ -159,7 +162,10 @@ def compare_by_test_function(
         arguments |= {name: expected[1][name] for name in names}
         expected, value = expected[2:], value[2:] if isinstance(value, list) else []
     # Look at the values before the test, which may modify them.
-    returned, expected_returned = _leave_out_texts(value), _leave_out_texts(expected)
+    expected_calls = _list_calls(expected)
+    changed_keys = [call.changes.keys() for call in expected_calls]
+    returned = _list_results(_list_calls(value), changed_keys)
+    expected_returned = _list_results(expected_calls, changed_keys)
     only_zeros = _is_unexpectedly_all_zeros(expected_returned, returned)
     has_empty_result = _has_unexpected_empty_result(expected_returned, returned)
     source = arguments.pop(TEST_ARGUMENT)
@@ -167,7 +173,7 @@ def compare_by_test_function(
     if isinstance(value, list) and value[-2:-1] == [FAILED_EVENT]:
         failed_line, value = value[-1], value[:-2]
     test = load_test(source)
-    replay = _ReplayedObject(_ResultReplayer(value), [])
+    replay = _ReplayedObject(_ResultReplayer(value, expected_calls), [])
     functions = dict.fromkeys(_missing_arguments(test, arguments), replay)
     try:
         with redirect_stdout(LimitedOutputBuffer(0)):
@@ -236,15 +242,13 @@ def _is_unexpectedly_all_zeros(expected: Value, value: Value) -> bool:
     return not values_agree(blank, convert_argument(expected), rules)
 
 
-def _has_unexpected_empty_result(expected: list[Value], value: Any) -> bool:
+def _has_unexpected_empty_result(expected: list[Value], value: list[Value]) -> bool:
     """Return True if a result is empty, such as an array without numbers, and should not be.
 
     NumPy's comparisons hold for all of no numbers, so an empty array would pass most tests.
     """
-    if not isinstance(value, list):
-        return False
     for index in range(1, min(len(expected), len(value)), 2):
-        are_values = expected[index - 1] == value[index - 1] == "value"
+        are_values = expected[index - 1] in DATA_EVENTS and value[index - 1] in DATA_EVENTS
         if are_values and _is_empty(value[index]) and not _is_empty(expected[index]):
             return True
     return False
@@ -256,18 +260,49 @@ def _is_empty(value: Any) -> bool:
     return isinstance(value, (list, tuple, dict, set, frozenset, str)) and not value
 
 
-def _leave_out_texts(events: Any) -> Any:
-    """Return recorded results without what the calls printed, and the messages of their errors."""
+@dataclass(frozen=True)
+class _RecordedCall:
+    """Result of a recorded call, and the arguments that it changed, by position or name."""
+
+    event: str
+    value: Value
+    changes: Mapping[int | str, Value]
+
+
+def _list_calls(events: Any) -> list[_RecordedCall]:
+    """Return the recorded calls of a test, without what they printed, and without error messages."""
+    calls = []
+    changes: Mapping = {}
     if not isinstance(events, list):
-        return events
-    kept = []
-    for index in range(0, len(events), 2):
-        event, *values = events[index : index + 2]
-        if event == "raised":
-            values = [str(value).partition(": ")[0] for value in values]
-        if event != PRINTED_EVENT:
-            kept += [event, *values]
-    return kept
+        return []
+    for event, value in zip(events[::2], events[1::2], strict=False):
+        if event == CHANGED_EVENT and isinstance(value, dict):
+            changes = value
+        elif event not in SIDE_EFFECT_EVENTS:
+            if event == "raised":
+                value = str(value).partition(": ")[0]
+            calls.append(_RecordedCall(str(event), value, changes))
+            changes = {}
+    return calls
+
+
+def _list_results(
+    calls: Sequence[_RecordedCall], changed_keys: Sequence[Collection[int | str]]
+) -> list[Value]:
+    """Return the results of calls as events, with the changes of those arguments that may change.
+
+    Parameters
+    ----------
+    changed_keys : sequence of collections
+        For each call, the arguments that the reference changes.
+    """
+    events: list[Value] = []
+    for index, call in enumerate(calls):
+        events += [call.event, call.value]
+        keys = changed_keys[index] if index < len(changed_keys) else ()
+        if keys:
+            events += [CHANGED_EVENT, {key: call.changes.get(key) for key in keys}]
+    return events
 
 
 def zero_recorded_values(events: list[Value]) -> list[Value]:
@@ -282,14 +317,14 @@ def zero_recorded_values(events: list[Value]) -> list[Value]:
     """
     zero_events = list(convert_argument(events))
     for index in range(1, len(zero_events), 2):
-        if zero_events[index - 1] in ("value", *SIDE_EFFECT_EVENTS):
+        if zero_events[index - 1] in (*DATA_EVENTS, *SIDE_EFFECT_EVENTS):
             zero_events[index] = blank_like(zero_events[index])
     return zero_events
 
 
 def has_recorded_value(events: Sequence[Value]) -> bool:
     """Return True if the calls of a test function gave a value, and not only objects and errors."""
-    return any(event in ("value", *SIDE_EFFECT_EVENTS) for event in events[::2])
+    return any(event in (*DATA_EVENTS, *SIDE_EFFECT_EVENTS) for event in events[::2])
 
 
 def _missing_arguments(test: Callable, values: Mapping[str, Value]) -> list[str]:
@@ -359,7 +394,10 @@ class _OutcomeRecorder:
     def _record_result(self, result: Any) -> Any:
         type_name, value = pack_result(result)
         if (value is not None or result is None) and not _has_custom_class(result):
-            self.events += ["value", copy_value(value)]
+            self.events += [
+                "counter" if _counts_missing_keys(result) else "value",
+                copy_value(value),
+            ]
             return result
         if isinstance(result, Iterator):
             self.events += ["items", type_name]
@@ -426,14 +464,14 @@ def _change_argument(argument: Any, value: Any) -> None:
 
 
 def _has_custom_class(value: Any) -> bool:
-    """Return True for an object of a class that inherits from `list`, say, and may have methods.
-
-    A Counter and a defaultdict are such objects: they have an answer for keys that they lack.
-    """
+    """Return True for an object of a class that inherits from `list`, say, and may have methods."""
     is_container = isinstance(value, (list, tuple, dict, set, frozenset, str, int, float))
-    if type(value) in (Counter, defaultdict):
-        return True
     return is_container and type(value).__module__ not in ("builtins", "numpy", "collections")
+
+
+def _counts_missing_keys(value: Any) -> bool:
+    """Return True for a Counter or a `defaultdict(int)`, which have 0 for keys that they lack."""
+    return type(value) is Counter or (type(value) is defaultdict and value.default_factory is int)
 
 
 def _list_class_names(object_type: type) -> list[str]:
@@ -577,18 +615,26 @@ class _RecordingEnded(Exception):
 
 
 class _ResultReplayer:
-    """Stand-in for the student's functions: each call returns the next recorded result."""
+    """Stand-in for the student's functions: each call returns the next recorded result.
 
-    def __init__(self, events: Any):
+    The record is a student's, and may be forged. So a change of an argument counts only where the
+    reference changes it, too, and an object only where the reference has no plain data: an object
+    of the student's could be equal to everything.
+    """
+
+    def __init__(self, events: Any, expected_calls: Sequence["_RecordedCall"]):
         self._events = iter(events if isinstance(events, list) else ())
+        self._expected_calls = iter(expected_calls)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         event, value = next(self._events, None), next(self._events, None)
+        expected = next(self._expected_calls, _RecordedCall("", None, {}))
         while event in SIDE_EFFECT_EVENTS:
             if event == PRINTED_EVENT:
                 sys.stdout.write(str(value))
             elif isinstance(value, dict):
-                self._change_arguments(dict(enumerate(args)) | kwargs, value)
+                changes = {key: value[key] for key in value.keys() & expected.changes.keys()}
+                self._change_arguments(dict(enumerate(args)) | kwargs, changes)
             event, value = next(self._events, None), next(self._events, None)
         if event not in CALL_EVENTS:
             raise _RecordingEnded
@@ -599,6 +645,10 @@ class _ResultReplayer:
             raise StopIteration
         if event == "value":
             return value
+        if event == "counter":
+            return Counter(value) if isinstance(value, dict) else value
+        if event == "object" and expected.event in DATA_EVENTS:
+            raise AssertionError("Your function returns an object where plain data is expected.")
         if event == "object":
             return _ReplayedObject(self, value if isinstance(value, list) else [])
         return self._replay_items()

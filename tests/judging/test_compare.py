@@ -606,3 +606,31 @@ def test_where_a_part_is_right_no_early_step_is_blamed():
         pairs.append((expected, value))
     text = describe_difference_pattern(pairs, ComparisonRules())
     assert text == "Only the first matrix is right."
+
+
+CLOSE = ComparisonRules(equality="numpy:allclose")
+
+
+@pytest.mark.parametrize(
+    ("expected", "value", "type_name"),
+    [
+        (2.0, np.array([]), "ndarray"),
+        (np.ones(3), np.ones((0, 3)), "ndarray"),
+        (np.ones(3), [], "list"),
+        ((np.ones(3), 2.0), (np.ones(3), np.array([])), "tuple"),
+        (np.ones(2000), np.ones((40_000, 1)), "ndarray"),
+        (np.ones(2000), [[1.0]] * 40_000, "list"),
+        (2, 300, "int8"),
+        (2.0, {"a": 1}, "float64"),
+        (2, "abc", "int64"),
+    ],
+)
+def test_an_authors_comparison_is_not_asked_of_what_is_empty_too_large_or_forged(
+    expected, value, type_name
+):
+    assert compare_outcome(expected, CallOutcome(value, type_name), CLOSE) is not None
+
+
+def test_an_authors_comparison_accepts_a_list_for_an_array():
+    assert compare_outcome(np.ones(3), CallOutcome([1.0, 1.0, 1.0], "list"), CLOSE) is None
+    assert compare_outcome(2.0, CallOutcome(2, "int64"), CLOSE) is None

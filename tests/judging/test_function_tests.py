@@ -2,6 +2,7 @@
 
 import itertools
 import sys
+from collections import Counter, defaultdict
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -362,3 +363,101 @@ def test_an_empty_result_passes_no_test_whose_result_is_not_empty(empty):
     )
     assert judge_result(3.14, np.array([3.2])) is None
     assert judge_result(empty, empty) is None
+
+
+def judge_beside_reference(answer, reference, test):
+    """The judge's sentence on an answer, with what the reference did in the same test."""
+    case_inputs = inputs_for_test(test)
+    expected = call_student_function(reference, case_inputs, RULES.call).value
+    outcome = call_student_function(answer, case_inputs, RULES.call)
+    difference = compare_outcome(expected, outcome, RULES, case_inputs)
+    return difference and difference.observation
+
+
+SORTED = """def test(f):
+    x = [3, 1, 2]
+    assert f(x) == sorted(x)
+"""
+DOUBLED = """def test(f):
+    import numpy as np
+    x = np.array([1.0, 2.0])
+    np.testing.assert_allclose(f(x), 2 * x)
+"""
+ALL_TWO = """def test(f):
+    import numpy as np
+    x = np.zeros(3)
+    assert np.all(f(x) == 2.0)
+"""
+IN_PLACE = """def test(f):
+    x = [3, 1, 2]
+    f(x)
+    assert x == [1, 2, 3]
+"""
+COUNTED = """def test(f):
+    counts = f("aab")
+    assert counts == {"a": 2, "b": 1} and counts["z"] == 0
+"""
+
+
+def fill_and_return(x):
+    x[:] = [7] * len(x)
+    return list(x)
+
+
+def clear_and_return(x):
+    x[:] = 0
+    return x
+
+
+def change_and_return_nothing(x):
+    x[0] += 1
+    return np.array([])
+
+
+class EqualToAll:
+    def __eq__(self, other):
+        return True
+
+    def __getitem__(self, key):
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("test", "reference", "wrong"),
+    [
+        (SORTED, sorted, fill_and_return),
+        (DOUBLED, lambda x: 2 * x, clear_and_return),
+        (ALL_TWO, lambda x: x + 2.0, change_and_return_nothing),
+        (SORTED, sorted, lambda x: EqualToAll()),
+        (COUNTED, Counter, lambda text: EqualToAll()),
+        (COUNTED, Counter, lambda text: {"a": 2, "b": 1}),
+        (IN_PLACE, list.sort, list.clear),
+    ],
+)
+def test_what_an_answer_changes_or_is_equal_to_does_not_make_it_right(test, reference, wrong):
+    assert judge_beside_reference(reference, reference, test) is None
+    assert judge_beside_reference(wrong, reference, test) is not None
+
+
+def test_an_answer_may_count_by_a_counter_or_a_defaultdict():
+    def count(text):
+        counts = defaultdict(int)
+        for letter in text:
+            counts[letter] += 1
+        return counts
+
+    assert judge_beside_reference(count, Counter, COUNTED) is None
+    assert judge_beside_reference(lambda text: Counter(text), count, COUNTED) is None
+
+
+def test_a_changed_argument_of_a_right_answer_is_no_fault_where_the_test_does_not_look_at_it():
+    def double_in_place(x):
+        x *= 2
+        return x.copy()
+
+    test = DOUBLED.replace("2 * x", "[2.0, 4.0]")
+    assert judge_beside_reference(double_in_place, lambda x: 2 * x, test) is None
+
+
+def test_an_answer_that_sorts_in_place_is_asked_for_its_argument():
+    assert judge_beside_reference(lambda x: x.sort(), list.sort, IN_PLACE) is None
