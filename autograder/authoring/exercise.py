@@ -544,10 +544,18 @@ class Exercise:
         except SlipListError as error:
             raise ExerciseError(f"{self.name}: in a list of slips, {error}") from None
         slip_names = {name for entry in entries for name in entry.names}
+        for entry in entries:
+            name = entry.names[0].replace("_", "-")
+            if entry.means is not None and name in MISTAKES:
+                raise ExerciseError(
+                    f"{self.name}: in a list of slips, {name!r} is a common mistake, which has its "
+                    "sentences already. Write only its name, or give your slip another name."
+                )
 
         def register(function: F) -> F:
+            asked: set[str] = set()
             for entry in entries:
-                wrong_function = bind_slips(function, slip_names, entry.names)
+                wrong_function = bind_slips(function, slip_names, entry.names, asked)
                 names = [name.replace("_", "-") for name in entry.names]
                 if len(names) > 1:
                     self._add_pair(names, wrong_function)
@@ -555,7 +563,7 @@ class Exercise:
                     self.common_mistake(wrong_function)
                 else:
                     self._add_misconception(names[0], entry.means, entry.nudge, wrong_function)
-            self.functions_without_slip.append(bind_slips(function, slip_names, ()))
+            self.functions_without_slip.append(bind_slips(function, slip_names, (), asked))
             return function
 
         return register

@@ -31,6 +31,7 @@ from autograder.core.errors import AutograderError
 from autograder.core.text_format import format_name_suggestion
 
 _ENTRY = re.compile(r"(\w+)(?:\s*\+\s*(\w+))?(?::\s+(.*))?", re.DOTALL)
+_PAIR = re.compile(r"\w+\s*\+\s*\w+")
 _HINT = "Hint:"
 _EXAMPLE = (
     "`name: Explanation. Hint: Question.`, `name + other_name`, or the name of a common mistake"
@@ -51,9 +52,12 @@ class Slips:
     (True, False)
     """
 
-    def __init__(self, names: Collection[str], active: Collection[str] = ()):
+    def __init__(
+        self, names: Collection[str], active: Collection[str] = (), asked: set[str] | None = None
+    ):
         self._names = names
         self._active = active
+        self._asked = set() if asked is None else asked  # names that the function has asked for
 
     def __getattr__(self, name: str) -> bool:
         if name.startswith("_"):
@@ -61,6 +65,7 @@ class Slips:
         if name not in self._names:
             suggestion = format_name_suggestion(name, self._names)
             raise SlipListError(f"the list of slips names no {name!r}{suggestion}")
+        self._asked.add(name)
         return name in self._active
 
     def choose(self, right: Any, **wrong: Any) -> Any:
@@ -118,11 +123,15 @@ def read_slip_list(text: str) -> list[SlipEntry]:
             entries.append(SlipEntry((first, second)))
         elif sentences:
             means, _, nudge = sentences.partition(_HINT)
+            if _HINT in nudge:
+                raise SlipListError(f"the entry {first!r} has two hints; write one.")
             entries.append(SlipEntry((first,), means.strip(), nudge.strip()))
         else:
             entries.append(SlipEntry((first,)))
     singles = [entry.names[0] for entry in entries if len(entry.names) == 1]
     for entry in entries:
+        if len(set(entry.names)) < len(entry.names):
+            raise SlipListError(f"the pair '{' + '.join(entry.names)}' is one slip twice.")
         for name in entry.names:
             if name not in singles:
                 suggestion = format_name_suggestion(name, singles)
@@ -137,6 +146,11 @@ def _split_entries(text: str) -> Iterator[str]:
     entry = ""
     for line in inspect.cleandoc(text).splitlines():
         if entry and line.startswith(" "):
+            if _PAIR.fullmatch(line.strip()):
+                raise SlipListError(
+                    f"the pair '{line.strip()}' is indented further than the entry above, so it would "
+                    "belong to that entry's text. Indent it like the other entries."
+                )
             entry += f" {line.strip()}"
         elif line.strip():
             if entry:
@@ -146,7 +160,9 @@ def _split_entries(text: str) -> Iterator[str]:
         yield entry
 
 
-def bind_slips(function: Callable, names: Collection[str], active: Collection[str]) -> Callable:
+def bind_slips(
+    function: Callable, names: Collection[str], active: Collection[str], asked: set[str]
+) -> Callable:
     """Return the function with its first argument bound to the slips that are to be made.
 
     Parameters
@@ -155,8 +171,10 @@ def bind_slips(function: Callable, names: Collection[str], active: Collection[st
         All slips of the function.
     active : collection of str
         Slips to be made. The returned function is named after them.
+    asked : set of str
+        Set that the names are added to for which the function asks.
     """
-    slip = Slips(names, active)
+    slip = Slips(names, active, asked)
 
     @functools.wraps(function)
     def call_with_slips(*args: Any, **kwargs: Any) -> Any:
@@ -168,6 +186,7 @@ def bind_slips(function: Callable, names: Collection[str], active: Collection[st
     attributes = {
         "__signature__": signature.replace(parameters=parameters),
         "active_slips": tuple(active),
+        "asked_slips": asked,
     }
     vars(call_with_slips).update(attributes)
     return call_with_slips

@@ -85,19 +85,18 @@ def _find_exercise_weaknesses(exercise: Exercise) -> Iterator[str]:
             )
     for weakness in _find_unsound_results(exercise):
         yield f"{owner}: the reference {weakness}"
+    faults = [
+        _find_fault_without_slip(f, exercise, test_cases) for f in exercise.functions_without_slip
+    ]
+    for function, fault in zip(exercise.functions_without_slip, faults, strict=True):
+        if fault:
+            yield f"{owner}: the function with slips {function.__name__!r} {fault}"
+    if any(faults):
+        return  # each of its slips would be a fault for the same reason
     for misconception in exercise.misconceptions:
         weakness = _find_misconception_weakness(exercise, misconception, test_cases)
         if weakness:
             yield f"{owner}: the misconception {misconception.name!r} {weakness}"
-    for function in exercise.functions_without_slip:
-        finding = judge_outcomes(
-            exercise, test_cases, call_on_cases(function, exercise, test_cases)
-        )
-        if finding.verdict is not Verdict.PASS:
-            yield (
-                f"{owner}: the function with slips {function.__name__!r} is wrong even when it makes "
-                f"no slip. {finding.message}"
-            )
     variants = list(exercise.variants)
     if exercise.rules.compare:
         variants.insert(0, exercise.reference)
@@ -181,7 +180,7 @@ def _find_misconception_weakness(
         return accident
     finding = judge_outcomes(exercise, test_cases, outcomes)
     if finding.verdict is Verdict.PASS:
-        return (
+        return _describe_unasked_slip(misconception) or (
             "gives the right answer in every case. Add a case in which it is wrong, or, if it is "
             "right, make it a variant."
         )
@@ -197,6 +196,43 @@ def _find_misconception_weakness(
         return (
             f"is named {finding.misconception!r}; add a case that tells the two apart, "
             "or list the more special one first."
+        )
+    return ""
+
+
+def _find_fault_without_slip(
+    function: Callable, exercise: Exercise, test_cases: Sequence[TestCase]
+) -> str:
+    """Return what is wrong with a function with slips when it makes none; "" if nothing is.
+
+    The result is the end of a sentence.
+    """
+    outcomes = call_on_cases(function, exercise, test_cases)
+    for test_case, outcome in zip(test_cases, outcomes, strict=True):
+        error_name, _, text = outcome.error.partition(": ")
+        if error_name == SlipListError.__name__:
+            return f"cannot be used: {text}"
+        if outcome.error and not isinstance(test_case.expected, ExpectedError):
+            return (
+                f"raises {outcome.error.rstrip('.')} even when it makes no slip. Correct its code. "
+                "Its arguments are `slip` and then those of the exercise."
+            )
+    finding = judge_outcomes(exercise, test_cases, outcomes)
+    if finding.verdict is Verdict.PASS:
+        return ""
+    return f"is wrong even when it makes no slip. {finding.message}"
+
+
+def _describe_unasked_slip(misconception: Misconception) -> str:
+    """Return the end of a sentence on a slip that its function never asks for; "" if none is."""
+    active_slips = getattr(misconception.function, "active_slips", ())
+    for name in active_slips:
+        if name not in misconception.function.asked_slips:  # type: ignore[union-attr]
+            return f"is in the list of slips, and the function never asks for `slip.{name}`."
+    if len(active_slips) > 1:
+        return (
+            "gives the right answer in every case: its two slips cancel each other out, or a case "
+            "is missing. Take the pair out, or add a case."
         )
     return ""
 
@@ -272,6 +308,11 @@ def _compare_raised_with_declared_errors(
         if declared_errors:
             text += f", and says `raises={join_words(declared_errors)}`"
         advice = f"If this is the mistake, say `raises={name}`; else correct its code."
+        if getattr(misconception.function, "active_slips", ()):
+            advice = (
+                "Correct its code. If this is the mistake, take it out of the list of slips and make it "
+                f"a function of its own, under `misconception(…, raises={name})`."
+            )
         return f"raises {scope}{text}. {advice}"
     if declared_errors and is_unintended and " + " not in misconception.name:
         names = join_words(declared_errors)

@@ -24,6 +24,10 @@ SLIPS = """
     returns_a_list
 """
 
+SLIPS_ONLY = (
+    "no_scale: You forgot it. Hint: What?\nsum_of_squares: Squared. Hint: Power?\nreturns_a_list"
+)
+
 
 def scale_with_slips(slip, x):
     if slip.sum_of_squares:
@@ -91,6 +95,9 @@ def test_a_slip_that_the_list_does_not_name_is_refused_with_the_nearest_name():
     [
         ("no scale: You forgot it. Hint: What?", "the entry 'no scale: You forgot it. Hint: What?' cannot be read"),
         ("a: One. Hint: 1?\nb: Two. Hint: 2?\na + b: Both.", "the pair 'a + b' has an explanation"),
+        ("\na: One. Hint: 1?\n    a + b", "the pair 'a + b' is indented further than the entry above"),
+        ("a: One. Hint: 1? Hint: 2?", "the entry 'a' has two hints; write one."),
+        ("a: One. Hint: 1?\na + a", "the pair 'a + a' is one slip twice"),
         ("no_scale: One. Hint: 1?\nno_scale + no_scal", "is made of no slip 'no_scal'; did you mean 'no_scale'?"),
     ],
 )  # fmt: skip
@@ -108,6 +115,10 @@ def test_a_list_that_cannot_be_read_is_refused_with_the_entry(text, sentence):
         ("no_scale: You forgot it.", "'no-scale' has an empty nudge"),
         ("no_scale: Hint: What?", "'no-scale' has an empty means"),
         ("no_scale: A. Hint: B?\nno_scale: A. Hint: B?", "has a misconception 'no-scale' already"),
+        (
+            "returns_a_list: A. Hint: B?",
+            "'returns-a-list' is a common mistake, which has its sentences",
+        ),
         ("returned_a_list", "no common mistake is called 'returned-a-list'"),
     ],
 )
@@ -132,10 +143,55 @@ def test_the_build_names_a_slip_that_the_function_asks_for_and_the_list_does_not
         return scale_with_slips(slip, x) * slip.choose(1, no_scael=2)
 
     weaknesses = find_lab_weaknesses(make_lab(function=scale_with_typo))
+    assert weaknesses == [
+        "a-lab: answer: the function with slips 'scale_with_typo' cannot be used: the list of slips names "
+        "no 'no_scael'; did you mean 'no_scale'?"
+    ]
+
+
+def test_a_typo_that_only_a_slip_reaches_is_named_with_the_slip():
+    def scale_with_typo(slip, x):
+        if slip.no_scale:
+            return x * slip.choose(1, no_scael=2)
+        return scale_with_slips(slip, x)
+
+    (weakness, *_) = find_lab_weaknesses(make_lab(function=scale_with_typo))
     assert (
-        "answer: the misconception 'no-scale' cannot be made: the list of slips names no 'no_scael'; "
-        "did you mean 'no_scale'?" in "\n".join(weaknesses)
+        "the misconception 'no-scale' cannot be made: the list of slips names no 'no_sca"
+        in weakness
     )
+
+
+def test_a_function_that_raises_without_a_slip_is_one_sentence():
+    (weakness,) = find_lab_weaknesses(make_lab(function=lambda slip: 1))
+    assert "raises TypeError: " in weakness
+    assert weakness.endswith("Its arguments are `slip` and then those of the exercise.")
+
+
+def test_a_slip_that_the_function_never_asks_for_is_named():
+    weaknesses = find_lab_weaknesses(make_lab(f"forgotten: A. Hint: B?\n{SLIPS_ONLY}"))
+    assert weaknesses == [
+        "a-lab: answer: the misconception 'forgotten' is in the list of slips, and the function never "
+        "asks for `slip.forgotten`."
+    ]
+
+
+def test_a_pair_whose_slips_cancel_each_other_out_is_named():
+    def scale_up_and_down(slip, x):
+        factor = slip.choose(1, twice=2) * slip.choose(1, half=0.5)
+        return factor * x / np.sqrt(x.size)
+
+    text = "twice: A. Hint: B?\nhalf: C. Hint: D?\ntwice + half"
+    (weakness,) = find_lab_weaknesses(make_lab(text, scale_up_and_down))
+    assert "its two slips cancel each other out" in weakness
+
+
+def test_an_error_in_a_slip_gets_no_advice_that_a_list_cannot_follow():
+    def raise_in_a_slip(slip, x):
+        return x.nothing if slip.no_scale else scale_with_slips(slip, x)
+
+    weaknesses = find_lab_weaknesses(make_lab(function=raise_in_a_slip))
+    assert any("take it out of the list of slips" in weakness for weakness in weaknesses)
 
 
 def test_a_slip_is_written_out_as_a_student_writes_it(tmp_path):
