@@ -544,13 +544,6 @@ class Exercise:
         except SlipListError as error:
             raise ExerciseError(f"{self.name}: in a list of slips, {error}") from None
         slip_names = {name for entry in entries for name in entry.names}
-        for entry in entries:
-            name = entry.names[0].replace("_", "-")
-            if entry.means is not None and name in MISTAKES:
-                raise ExerciseError(
-                    f"{self.name}: in a list of slips, {name!r} is a common mistake, which has its "
-                    "sentences already. Write only its name, or give your slip another name."
-                )
 
         def register(function: F) -> F:
             asked: set[str] = set()
