@@ -11,7 +11,7 @@ from dataclasses import replace
 from html import escape
 from pathlib import Path
 from types import CodeType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from autograder.core import import_guard
 from autograder.core.blas_threads import limit_numpy_to_one_thread
@@ -51,6 +51,8 @@ from autograder.values.common_mistakes import MISTAKES
 from autograder.values.wording import add_article
 
 limit_numpy_to_one_thread()
+
+_Reading = TypeVar("_Reading")
 
 
 class CheckFailed(AssertionError):
@@ -110,7 +112,7 @@ def check(answer: Any) -> None:
     try:
         with announce_slow_check(key.name), _ExitRaisesError(answer):
             finding = _judge_answer(key, answer, key.misconceptions)
-            finding = _fit_hint_of_misconception(answer, finding)
+            finding = _read_source_safely(_fit_hint_of_misconception, answer, finding) or finding
             finding = _add_experimental_explanation(key, answer, finding)
     except TimeLimitExceeded as overrun:
         _passed_checks[key.name] = False
@@ -164,7 +166,7 @@ class _ExitRaisesError:
 
     def __init__(self, answer: Any) -> None:
         main_module = vars(sys.modules["__main__"])
-        self._namespace = getattr(inspect.unwrap(answer), "__globals__", main_module)
+        self._namespace = getattr(_unwrap(answer), "__globals__", main_module)
         self._originals: dict[str, Any] = {}
 
     def __enter__(self) -> None:
@@ -403,7 +405,7 @@ def _add_experimental_explanation(key: ExerciseKey, answer: Any, finding: Findin
         and is_general
         and finding.misconception not in FULLY_EXPLAINED_ERRORS
     )
-    slip = _find_slip(key, answer, finding)
+    slip = _read_source_safely(_find_slip, key, answer, finding)
     if not is_unnamed and not finding.is_partial and not is_unclear_error:
         return _add_slip(finding, slip) if slip and slip.is_certain else finding
     failing, passing = [], []
@@ -441,6 +443,18 @@ def _add_experimental_explanation(key: ExerciseKey, answer: Any, finding: Findin
     if slip:
         finding = _add_slip(finding, slip)
     return replace(finding, means=" ".join(filter(None, [finding.means, dependence, repair])))
+
+
+def _read_source_safely(read: Callable[..., _Reading | None], *arguments: Any) -> _Reading | None:
+    """Return what a function reads in a student's source; None if it cannot be read.
+
+    Python's `ast` gives up a sum of some hundred terms with a RecursionError, and `inspect` a
+    function that wraps itself with a ValueError.
+    """
+    try:
+        return read(*arguments)
+    except (RecursionError, ValueError):
+        return None
 
 
 def _find_slip(key: ExerciseKey, answer: Any, finding: Finding) -> SourceSlip | None:
@@ -597,7 +611,15 @@ def _find_reachable_notebook_code(answer: Any, namespace: Mapping[str, Any]) -> 
 
 def _get_code(function: Any) -> CodeType:
     """Return the code object of a function; that of an empty function for any other callable."""
-    return getattr(inspect.unwrap(function), "__code__", None) or (lambda: None).__code__
+    return getattr(_unwrap(function), "__code__", None) or (lambda: None).__code__
+
+
+def _unwrap(function: Any) -> Any:
+    """Return the function that others wrap; the function itself if it is said to wrap itself."""
+    try:
+        return inspect.unwrap(function)
+    except ValueError:
+        return function
 
 
 def _get_caller_namespace() -> Mapping[str, Any]:

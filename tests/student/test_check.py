@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 from our_course import COURSE, ROOT
+from test_repair import define_in_cell
 
 from autograder.authoring.lab import read_lab
 from autograder.core.notebook_cells import get_grade_id
@@ -976,3 +977,32 @@ def test_a_result_that_overflows_gets_no_factor():
     assert "With `x` multiplied by ½" in text
     large = make_test_cases(reference, (np.linspace(0, 500, 9),), (np.linspace(-1, 600, 8),))
     assert "multiplied" not in explain_by_arguments(without_maximum, large, ComparisonRules())
+
+
+def test_a_source_that_python_s_parser_gives_up_ends_in_a_message(capsys):
+    terms = " + ".join(["q"] * 900)
+    source = (
+        "def dot_product_self_attention(q, k, v, scale=True):\n"
+        "    parts = []\n"
+        "    for t in range(q.shape[1]):\n"
+        "        row = q[:, t : t + 1], k[:, : t + 2], v[:, : t + 2]\n"
+        "        parts.append(dot_product_attention(*row, scale=scale))\n"
+        "    return np.concatenate(parts, axis=1)\n"
+        f"    return {terms}\n"
+    )
+    functions = vars(read_lab(COURSE, "attention-masks").reference)
+    with pytest.raises(CheckFailed):
+        check(define_in_cell(source, **functions))
+    output = capsys.readouterr().out
+    assert "Each position also sees the one that comes right after it." in output
+    assert "Print the mask" in output
+    source = f"def softmax(x, axis=0):\n    print({terms})\n    return x\n".replace("q", "x")
+    with pytest.raises(CheckFailed, match="softmax: "):
+        check(define_in_cell(source))
+
+
+def test_a_function_that_is_said_to_wrap_itself_ends_in_a_message():
+    function = define_in_cell("def softmax(x, axis=0):\n    return x\n")
+    function.__wrapped__ = function
+    with pytest.raises(CheckFailed, match="softmax: "):
+        check(function)
