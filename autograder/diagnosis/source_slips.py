@@ -9,8 +9,10 @@ import ast
 import inspect
 import linecache
 import re
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from autograder.judging.code_patterns import (
 
 MAX_CODE_CHARACTERS = 60  # of a quoted line
 MAX_DECORATOR_LINES = 9  # between the first line of a function's code and its `def`
+MAX_SOURCE_LINES = 400  # of a function; the time to read a longer one is outside of any limit
 
 
 @dataclass(frozen=True)
@@ -246,6 +249,8 @@ def _read_source(function: Any, unused_arguments: Collection[str]) -> _Source | 
             definitions.append(node)
     if len(definitions) != 1:
         return None
+    if (definitions[0].end_lineno or 0) - definitions[0].lineno >= MAX_SOURCE_LINES:
+        return None
     return _Source(definitions[0], lines, function.__globals__, unused_arguments)
 
 
@@ -255,6 +260,67 @@ def _walk_own_code(node: ast.AST) -> Iterator[ast.AST]:
         yield child
         if not isinstance(child, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
             yield from _walk_own_code(child)
+
+
+def _is_method_of_notebook(source: _Source, name: str) -> bool:
+    """Return True if a class or function of the notebook defines a method of this name.
+
+    Then a call such as `x.reverse()` may be one of it, and do something else than a list's method.
+    """
+    for node in ast.walk(source.function):
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return True
+    for value in source.namespace.values():
+        if inspect.isfunction(value) and _contains_code(value.__code__, name):
+            return True
+        value_type = value if isinstance(value, type) else type(value)
+        for base in value_type.__mro__:
+            if inspect.isfunction(vars(base).get(name)):
+                return True
+    return False
+
+
+def _contains_code(code: CodeType, name: str) -> bool:
+    """Return True if a function of this name is defined within some code."""
+    for constant in code.co_consts:
+        if not isinstance(constant, CodeType):
+            continue
+        if constant.co_name == name or _contains_code(constant, name):
+            return True
+    return False
+
+
+def _list_modules(source: _Source) -> set[str]:
+    """Return the names of the modules that the function can use, and of their packages."""
+    names = set()
+    for name, value in source.namespace.items():
+        if inspect.ismodule(value):
+            names |= {name, value.__name__.partition(".")[0]}
+    for node in ast.walk(source.function):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                names |= {alias.asname or alias.name, alias.name.partition(".")[0]}
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module.partition(".")[0])
+    return names
+
+
+def _may_use_tensors(source: _Source) -> bool:
+    """Return True if an array of the function may be a tensor, which has other methods."""
+    return bool(_list_modules(source) & {"torch", "keras"})
+
+
+def _list_local_names(function: ast.FunctionDef) -> set[str]:
+    """Return the names of arguments, of variables and of functions that a function defines."""
+    names = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.FunctionDef) and node is not function:
+            names.add(node.name)
+    return names
 
 
 # The functions below each look for one kind of slip.
@@ -291,10 +357,17 @@ def _find_used_in_place_call(source: _Source) -> SourceSlip | None:
     for node in ast.walk(source.function):
         if isinstance(node, (ast.Assign, ast.Return)):
             name = name_in_place_function(node.value)
-            if name and name not in (".add", ".update", ".put"):  # others have methods of that name
+            method = name.rpartition(".")[2]
+            # Other classes have methods such as `insert`, `remove` and `add` that return a value.
+            if name.startswith(".") and method not in _LIST_METHODS:
+                continue
+            if name and not _is_method_of_notebook(source, method):
                 text = f"the value is None. {explain_in_place_call(name)}"
                 return source.make_slip(node, text)
     return None
+
+
+_LIST_METHODS = frozenset("sort append extend reverse shuffle".split())
 
 
 def _find_comma_at_end(source: _Source) -> SourceSlip | None:
@@ -335,6 +408,7 @@ def _find_power_written_as_xor(source: _Source) -> SourceSlip | None:
             return source.make_slip(
                 node,
                 "`^` combines the bits of whole numbers. In Python a power is written `**`.",
+                is_certain=False,
             )
     return None
 
@@ -445,14 +519,19 @@ def _list_changed_names(function: ast.FunctionDef) -> set[str]:
 # Methods of arrays and texts that leave their object as it is and return a new one.
 _PURE_METHODS = frozenset(
     "reshape transpose swapaxes astype copy sum mean max min clip round flatten ravel squeeze "
-    "repeat dot argsort argmax cumsum std var prod take view replace strip lower upper join".split()
+    "repeat dot argsort argmax cumsum std var prod take view replace strip lower upper".split()
 )
+_PURE_BUILTINS = frozenset("abs float int len range".split())
+# Keywords with which functions of NumPy and pandas write into their arguments.
+_WRITING_KEYWORDS = frozenset({"copy", "inplace", "out", "overwrite_input"})
+# The first words of functions that do more than compute a value. `np.apply_along_axis` calls
+# another function.
+_ACTIONS = ("apply", "print", "save", "set")
 _OPERATIONS = (
     ast.BinOp,
     ast.UnaryOp,
     ast.Compare,
     ast.BoolOp,
-    ast.Subscript,
     ast.Attribute,
     ast.Name,
 )
@@ -460,8 +539,13 @@ _OPERATIONS = (
 
 def _find_lost_value(source: _Source) -> SourceSlip | None:
     """Find a line that computes a value and does not keep it, such as `x.reshape(2, 3)`."""
+    tried_nodes: set[ast.AST] = set()  # these may be there for the error that they raise
     for node in ast.walk(source.function):
-        if not isinstance(node, ast.Expr):
+        if isinstance(node, ast.Try):
+            for statement in node.body:
+                tried_nodes.update(ast.walk(statement))
+    for node in ast.walk(source.function):
+        if not isinstance(node, ast.Expr) or node in tried_nodes:
             continue
         value = node.value
         if isinstance(value, ast.Compare) and isinstance(value.ops[0], ast.Eq):
@@ -470,14 +554,16 @@ def _find_lost_value(source: _Source) -> SourceSlip | None:
                 "`==` only compares, and the answer is lost. An assignment has one `=`.",
                 "Which name should get a new value on this line?",
             )
-        name = ast.unparse(value.func) if isinstance(value, ast.Call) else ""
-        if inspect.isfunction(source.namespace.get(name)):
-            return source.make_slip(
-                node,
-                f"the result of `{name}` is not kept.",
-                "Which name should the result get, and where is it used?",
-            )
-        if isinstance(value, _OPERATIONS) or _is_pure_call(value):
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+            name = value.func.id
+            is_local = name in _list_local_names(source.function)
+            if not is_local and _returns_value(source.namespace.get(name)):
+                return source.make_slip(
+                    node,
+                    f"the result of `{name}` is not kept.",
+                    "Which name should the result get, and where is it used?",
+                )
+        if _is_computation(value) and _has_only_pure_calls(source, value):
             return source.make_slip(
                 node,
                 "a value is computed and not kept: nothing is changed by this line.",
@@ -486,21 +572,73 @@ def _find_lost_value(source: _Source) -> SourceSlip | None:
     return None
 
 
-def _is_pure_call(node: ast.expr) -> bool:
+def _returns_value(function: Any) -> bool:
+    """Return True for a function whose source has a `return` with a value."""
+    source = _read_source(function, ()) if inspect.isfunction(function) else None
+    if source is None:
+        return False
+    for node in _walk_own_code(source.function):
+        if isinstance(node, ast.Return) and node.value and ast.unparse(node.value) != "None":
+            return True
+    return False
+
+
+def _is_computation(node: ast.expr) -> bool:
+    # `d[key]` is none: it makes the entry of a defaultdict.
+    is_part = isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Slice, ast.Tuple))
+    return is_part or isinstance(node, (*_OPERATIONS, ast.Call))
+
+
+def _has_only_pure_calls(source: _Source, node: ast.expr) -> bool:
+    """Return True if all calls in an expression only compute values."""
+    for call in find_calls(node):
+        is_builtin = isinstance(call.func, ast.Name) and call.func.id in _PURE_BUILTINS
+        # A line `range(n)` or `int(x)` is as unclear as `f(x)`.
+        if not (is_builtin and call is not node) and not _is_pure_call(source, call):
+            return False
+    return True
+
+
+def _is_pure_call(source: _Source, node: ast.Call) -> bool:
     """Return True for a call that only computes a value: of NumPy, or of a method of arrays."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+    if not isinstance(node.func, ast.Attribute) or name_in_place_function(node):
         return False
     keywords = {keyword.arg for keyword in node.keywords}
-    if name_in_place_function(node) or "out" in keywords:
+    has_star = None in keywords or any(isinstance(value, ast.Starred) for value in node.args)
+    if has_star or keywords & _WRITING_KEYWORDS:
         return False
     owner, name = ast.unparse(node.func.value), node.func.attr
-    if owner in ("np", "numpy"):
-        function = getattr(np, name, None)
-        # `np.add(x, y, x)` writes into its third argument.
-        is_ufunc_with_output = isinstance(function, np.ufunc) and len(node.args) > function.nin
-        is_setting = name.startswith(("set", "save", "print"))
-        return callable(function) and not is_setting and not is_ufunc_with_output
-    return name in _PURE_METHODS and owner not in ("random", "plt", "ax")
+    function = getattr(np, name, None)
+    if owner in _MODULES_OF_ARRAYS:
+        max_arguments = _count_inputs(function)
+        is_action = name.startswith(_ACTIONS)
+        return callable(function) and not is_action and len(node.args) <= max_arguments
+    if name not in _PURE_METHODS or owner in {"random", "plt", "ax", *_list_modules(source)}:
+        return False
+    if name == "replace" and len(node.args) < 2:
+        return False  # a method `replace` of a path renames its file
+    # An array's method has one argument less than the function of NumPy.
+    is_free = name in ("reshape", "transpose") or not callable(function)
+    if not is_free and len(node.args) >= _count_inputs(function):
+        return False
+    return not _is_method_of_notebook(source, name)
+
+
+def _count_inputs(function: Any) -> int:
+    """Return how many arguments a function of NumPy takes before the one into which it writes.
+
+    `np.add(x, y, x)` writes into its third argument. The result is 0 if it is not known.
+    """
+    if isinstance(function, np.ufunc):
+        return function.nin
+    try:
+        names = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return 0
+    for count, name in enumerate(names):
+        if name in _WRITING_KEYWORDS:
+            return count
+    return sys.maxsize
 
 
 def _find_tuple_of_places(source: _Source) -> SourceSlip | None:
@@ -549,10 +687,12 @@ def _find_early_end_of_power(source: _Source) -> SourceSlip | None:
         if not isinstance(power, ast.BinOp) or not isinstance(power.op, ast.Pow):
             continue
         exponent = ast.unparse(power.right)
-        is_half = exponent in ("1", "-1") and isinstance(node.right, ast.Constant)
-        has_number = re.fullmatch(r"-?\d+(\.\d*)?", exponent)
-        is_of_numbers = isinstance(power.left, ast.Constant) and has_number
-        if (is_half or is_of_numbers) and not _is_in_brackets(source, power):
+        is_half = exponent in ("1", "-1") and _is_number(node.right)
+        # `10 ** -3 * n` is the usual way to write 0.001 n.
+        is_of_number = isinstance(power.left, ast.Constant) and power.left.value != 10
+        is_negative = bool(re.fullmatch(r"-\d+(\.\d*)?", exponent))
+        is_rate = is_of_number and is_negative and isinstance(node.right, ast.Name)
+        if (is_half or is_rate) and not _is_in_brackets(source, power):
             sign = "*" if isinstance(node.op, ast.Mult) else "/"
             code = f"({ast.unparse(node.left)}) {sign} {ast.unparse(node.right)}"
             return source.make_slip(
@@ -585,6 +725,8 @@ def _find_division_by_one(source: _Source) -> SourceSlip | None:
 
 def _find_transpose_without_effect(source: _Source) -> SourceSlip | None:
     """Find `x.transpose(-2, -1)`, which leaves the axes of a matrix as they are."""
+    if _may_use_tensors(source):
+        return None
     for call in find_calls(source.function):
         if not isinstance(call.func, ast.Attribute) or call.func.attr != "transpose":
             continue
@@ -609,7 +751,7 @@ _MODULES_OF_ARRAYS = ("np", "numpy")
 
 def _find_repeat_of_torch(source: _Source) -> SourceSlip | None:
     """Find `x.repeat(k, 1)`, if the function raises an error: the 1 is an axis in NumPy."""
-    if not source.raises_error:
+    if not source.raises_error or _may_use_tensors(source):
         return None
     for call in find_calls(source.function):
         if not isinstance(call.func, ast.Attribute) or call.func.attr != "repeat":
@@ -637,10 +779,7 @@ def _find_reduction_of_two(source: _Source) -> SourceSlip | None:
 
 def _find_uncalled_function(source: _Source) -> SourceSlip | None:
     """Find a function that stands beside an operator and has not been called: `softmax @ v`."""
-    local_names = {node.arg for node in ast.walk(source.function) if isinstance(node, ast.arg)}
-    for node in ast.walk(source.function):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            local_names.add(node.id)
+    local_names = _list_local_names(source.function)
     for node in ast.walk(source.function):
         if not isinstance(node, ast.BinOp):
             continue
@@ -676,8 +815,14 @@ def _is_value_used(source: _Source, call: ast.Call) -> bool:
 
 
 def _find_random_number(source: _Source) -> SourceSlip | None:
-    for call in find_calls(source.function):
-        if ast.unparse(call.func).startswith(("np.random.", "numpy.random.", "random.")):
+    calls = list(find_calls(source.function))
+    if any(call.args and ast.unparse(call.func).endswith("random.seed") for call in calls):
+        return None  # the numbers are the same in every call
+    for call in calls:
+        code = ast.unparse(call.func)
+        if re.search(r"\.(default_rng|RandomState|SeedSequence|Random)$", code) and call.args:
+            continue
+        if code.startswith(("np.random.", "numpy.random.", "random.")):
             return source.make_slip(
                 call,
                 "a random number is drawn. The result must depend on the arguments alone.",
@@ -796,9 +941,8 @@ _SLIPS_BEHIND_MISCONCEPTIONS: tuple[_Finder, ...] = (
     _find_transpose_without_effect,
     _find_repeat_of_torch,
 )
-# The last three may be right, and are said only where nothing else is known.
+# The last four may be right, and are said only where nothing else is known.
 _OTHER_SLIPS: tuple[_Finder, ...] = (
-    _find_power_written_as_xor,
     _find_comparison_without_brackets,
     _find_tuple_of_places,
     _find_early_end_of_power,
@@ -808,6 +952,7 @@ _OTHER_SLIPS: tuple[_Finder, ...] = (
     _find_extra_array,
     _find_random_number,
     _find_variable_of_notebook,
+    _find_power_written_as_xor,
     _find_start_of_sum,
     _find_unused_name,
 )

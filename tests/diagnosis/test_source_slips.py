@@ -1,6 +1,7 @@
 """Slips that can be read in the source are named by their line, and right code is left alone."""
 
 import linecache
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from autograder.diagnosis import source_slips
 from autograder.diagnosis.source_slips import (
     MAX_CODE_CHARACTERS,
     MAX_DECORATOR_LINES,
+    MAX_SOURCE_LINES,
     explain_missing_result,
     find_cause_of_none,
     find_source_slip,
@@ -21,7 +23,13 @@ from autograder.diagnosis.source_slips import (
 )
 from autograder.student.check import CheckFailed, check
 
-NOTEBOOK = {"Q": np.ones((2, 3)), "heads": 4, "layer": lambda x: x + 1}
+NOTEBOOK = {
+    "Q": np.ones((2, 3)),
+    "heads": 4,
+    "layer": define_in_cell("\ndef layer(x):\n    return x + 1\n"),
+    "visit": define_in_cell("\ndef visit(x, out):\n    if x:\n        return\n    out += x\n"),
+    "change": lambda x: x.sort(),
+}
 
 
 def find_slip(*lines, head="def f(x, n=2):", **keywords):
@@ -45,8 +53,6 @@ def find_slip(*lines, head="def f(x, n=2):", **keywords):
         (["y = x * n", "y = np.random.shuffle(y)", "return y"], 4, "`np.random.shuffle` changes"),
         (["y = x * n,", "return y"], 3, "the comma at the end makes a tuple"),
         (["x =- n", "return x"], 3, "To change the old value, write `-=`"),
-        (["return x + n^2"], 3, "`^` combines the bits"),
-        (["n ^= 2", "return x + n"], 3, "`^` combines the bits"),
         (["return n & 1 == 0 and x"], 3, "Put each comparison into brackets"),
         (["y = [[0] * n] * n", "y[0][1] = x", "return y"], 3, "repeats one and the same row"),
         (["y = [np.zeros(n)] * n", "y[0][1] = x", "return y"], 3, "a change of one changes all"),
@@ -54,6 +60,8 @@ def find_slip(*lines, head="def f(x, n=2):", **keywords):
         (["np.exp(x * n)", "return x"], 3, "a value is computed and not kept"),
         (["layer(x * n)", "return x"], 3, "the result of `layer` is not kept."),
         (["x / n", "return x"], 3, "a value is computed and not kept"),
+        (["x[1:]", "return x * n"], 3, "a value is computed and not kept"),
+        (["x.reshape(len(x), -1)", "return x"], 3, "a value is computed and not kept"),
         (["x[0] == n", "return x"], 3, "`==` only compares"),
         (["y = np.where(x > n)", "return y[-1]"], 3, "a tuple with an array of places"),
         (["y = np.nonzero(x > n)", "return len(y)"], 3, "a tuple with an array of places"),
@@ -97,10 +105,68 @@ def test_a_slip_is_named_by_its_line(lines, line, words):
         ["return x.transpose(1, 0) @ np.transpose(x, (0, 2, 1)) * n"],
         ["return x.repeat(n, 1)"],
         ["layer = x.sum()", "return layer * n"],
+        ["visit(x, n)", "change(x)", "return x"],
+        ["def layer(x):", "    x.sort()", "layer(x * n)", "return x"],
+        ["np.dot(x, x, x)", "np.clip(x, 0, n, x)", "np.cumsum(x, 0, None, x)", "return x"],
+        ["x.clip(0, n, x)", "x.dot(n, x)", "np.clip(*x)", "np.sum(**n)", "return x"],
+        ["np.nan_to_num(x, copy=False)", "np.nan_to_num(x, False)", "return x * n"],
+        ["np.median(x, overwrite_input=True)", "return x * n"],
+        ["x.replace(1, n, inplace=True)", "return x"],
+        ["n in x or x.setdefault(n, 1)", "n > 0 or print(n)", "return x"],
+        ["x.pop() + n", "x[n]", "np.exp(x.pop())", "return x"],
+        ["try:", "    x[3:]", "    x == n", "    layer(x)", "except IndexError:", "    pass"],
+        ["import shutil", "shutil.copy(x, n)", "return x"],
+        ["x.join()", "x.replace(n)", "return x"],
+        ["x = x.insert(n)", "y = x.remove(2)", "return y.clear()"],
+        ["x = 10 ** 6 * n * x", "return 2 ** 10 / n + x + 10 ** -3 * n"],
+        ["rng = np.random.default_rng(n)", "return rng.normal() + x"],
+        ["np.random.seed(n)", "return x * np.random.rand()"],
     ],
 )
 def test_right_code_has_no_slip(lines):
     assert find_slip(*lines) is None
+
+
+CLASS = "class Row:\n    def reverse(self):\n        return self\n"
+MAKER = "def make_row():\n    class Row:\n        def reverse(self):\n            return self\n"
+
+
+@pytest.mark.parametrize("definition", [CLASS, MAKER, "row = type('R', (), {'reverse': f})()\n"])
+def test_a_method_of_the_notebook_may_return_a_value(definition):
+    function = define_in_cell("\ndef f(x):\n    x = x.reverse()\n    return x\n")
+    assert "the value is None" in find_source_slip(function).means
+    exec(definition, function.__globals__)
+    assert find_source_slip(function) is None
+
+
+def test_a_method_that_the_function_itself_defines_may_return_a_value():
+    body = [f"    {line}" for line in CLASS.splitlines()]
+    function = define_in_cell(
+        "\n".join(["", "def f(x):", *body, "    return Row().reverse() + x", ""])
+    )
+    assert find_source_slip(function) is None
+    body = [line.replace("reverse", "round") for line in body]
+    function = define_in_cell(
+        "\n".join(["", "def f(x):", *body, "    y = Row()", "    y.round()", "    return x", ""])
+    )
+    assert find_source_slip(function) is None
+
+
+@pytest.mark.parametrize("name", ["torch", "keras.ops"])
+def test_methods_of_tensors_are_not_taken_for_those_of_arrays(name):
+    lines = ["return x.transpose(-2, -1).repeat(n, 1)"]
+    assert "nothing changes" in find_slip(*lines).means
+    function = define_in_cell("\ndef f(x, n):\n    " + lines[0], module=ModuleType(name))
+    assert find_source_slip(function, raises_error=True) is None
+    lines.insert(0, f"import {name}")
+    assert find_slip(*lines, raises_error=True) is None
+
+
+@pytest.mark.parametrize("lines", [["return x + n^2"], ["n ^= 2", "return x + n"]])
+def test_a_power_written_as_a_combination_of_bits_is_not_certain(lines):
+    slip = find_slip(*lines)
+    assert "`^` combines the bits" in slip.means and not slip.is_certain
+    assert "`Q` is a variable" in find_slip("return Q @ x ^ 2").means
 
 
 def test_no_reference_and_no_right_variant_has_a_certain_slip():
@@ -213,6 +279,12 @@ def test_limits_of_what_is_read():
     decorators = "@str\n" * MAX_DECORATOR_LINES
     assert source_slips._read_source(define_decorated(decorators), ()) is not None
     assert source_slips._read_source(define_decorated("@str\n" + decorators), ()) is None
+
+
+def test_a_long_function_is_not_read():
+    lines = ["x.reshape(n)"] * (MAX_SOURCE_LINES - 2)
+    assert find_slip(*lines, "return x") is not None
+    assert find_slip(*lines, "x + n", "return x") is None
 
 
 def define_decorated(decorators):
