@@ -115,10 +115,6 @@ def test_a_list_that_cannot_be_read_is_refused_with_the_entry(text, sentence):
         ("no_scale: You forgot it.", "'no-scale' has an empty nudge"),
         ("no_scale: Hint: What?", "'no-scale' has an empty means"),
         ("no_scale: A. Hint: B?\nno_scale: A. Hint: B?", "has a misconception 'no-scale' already"),
-        (
-            "returns_a_list: A. Hint: B?",
-            "'returns-a-list' is a common mistake, which has its sentences",
-        ),
         ("returned_a_list", "no common mistake is called 'returned-a-list'"),
     ],
 )
