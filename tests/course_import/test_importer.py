@@ -32,6 +32,7 @@ from autograder.values.dataframes import table_from_pandas
 from autograder.values.value_types import values_agree
 from course_import import dependencies, pictures, record_calls
 from course_import.assertions import EXACT, read_assertions
+from course_import.comparisons import make_comparison
 from course_import.dependencies import read_module
 from course_import.importer import _number_equal_labels
 from course_import.nbgrader_source import CellImportReport, NotASourceNotebook, SourceCell
@@ -1089,6 +1090,53 @@ def test_hidden_tests_show_no_expected_value(course):
     text = (course / "solutions" / "animals" / "legs.py").read_text("utf-8")
     assert "@legs.case('hidden test 2', hidden=True)" in text
     assert "inputs(7)" in text and "legs(11)" in text and "28" not in text
+
+
+# Lines of a hidden test, each with the comparison that students may see.
+HIDDEN_LINES = {
+    "np.allclose(double([4.0, 6.5]).sum() - 21.0, 0)": "",
+    "(double(3) == 42) == True": "",
+    "np.allclose(double([1.0]) - 2 * np.pi, 0)": "",
+    "np.isclose(double([1.0]), 42).all() == True": "",
+    "np.testing.assert_array_equal(double([3]), [42], 'it is 42')": "",
+    "np.allclose({21: double(3)}[21], 42)": "",
+    "hasattr(double(3), 'sums')": "",
+    "double([4.0])[0] == 42": "assert found[0] == expected[0]",
+    "np.allclose(double([4.0]), 42, rtol=0.01)": "assert np.allclose(found, expected, rtol=0.01)",
+    "round(double(2.1), 2) == 4.2": "assert round(found, 2) == round(expected, 2)",
+    "double([[4]]).sum(axis=0) == 42": "assert found.sum(axis=0) == expected.sum(axis=0)",
+    "type(double(2)) == float": "assert type(found) == float",
+    "isinstance(double(2), float)": "assert isinstance(found, float)",
+}
+
+
+@pytest.mark.parametrize("line", HIDDEN_LINES)
+def test_a_comparison_of_a_hidden_test_holds_no_value_of_it(line):
+    is_call = line.startswith("np.testing")
+    source = line if is_call else f"assert {line}"
+    (assertion,) = read_assertions(source, names_to_define={"double"}, hidden={1})
+    assert make_comparison(assertion, "double", False) == HIDDEN_LINES[line]
+
+
+def test_the_published_checks_hold_no_constant_of_a_hidden_test(course):
+    source = (
+        "def double(x):\n    ### BEGIN SOLUTION\n    return 2 * np.array(x)\n    ### END SOLUTION"
+    )
+    hidden = "assert np.allclose(double([4.0, 6.5]).sum() - 21.0, 0)"
+    cells = [
+        code_cell("import numpy as np"),
+        solution_cell(source, "double"),
+        make_test(
+            "assert np.allclose(double([4.0, 6.5]), [8.0, 13.0])\n"
+            f"### BEGIN HIDDEN TESTS\n{hidden}\n"
+            "### END HIDDEN TESTS",
+            "test_double",
+            2,
+        ),
+    ]
+    import_cells(course, cells, name="doubling")
+    for path in (course / "course_checks").rglob("*.py"):
+        assert not re.search(r"\b21\b", path.read_text("utf-8")), path
 
 
 # A class as an answer, objects of other packages, properties
