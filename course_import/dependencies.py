@@ -150,6 +150,15 @@ class Dependencies:
                 self.has_computed_names = True
                 self._add_file(report, name)
 
+    def report_private_files(self, report: CellImportReport, names: Iterable[str]) -> None:
+        """Report the files that only a solution has read, which stay with their author."""
+        for name in names:
+            if name not in self.files and is_file_in_folder(name, self.folder):
+                report.problems.append(
+                    f"only its solution reads `{name}`, which lies beside the notebook, so "
+                    f"`{name}` {_REASON_TO_STAY}",
+                )
+
     def _add_file(self, report: CellImportReport, name: str) -> None:
         if name in self.files:
             return

@@ -586,11 +586,19 @@ class _NotebookImporter:
         self.dependencies = Dependencies(folder, course, visible_modules, all_modules)
         for number, tree in self._list_lab_code():
             self.dependencies.add(self.reports[number], tree)
-        for number, names in recording.files.items():
-            if not self.reports[number].cell.hidden_lines:
-                self.dependencies.add_read_files(self.reports[number], names)
+        self._add_read_files()
         for report in self.reports.values():
             self._complete_report(report)
+
+    def _add_read_files(self) -> None:
+        """Add the files that cells without solution have read; report those of solutions alone."""
+        for number, names in self.recording.files.items():
+            cell = self.reports[number].cell
+            if cell.role in _ROLES_WITHOUT_SOLUTION and not cell.hidden_lines:
+                self.dependencies.add_read_files(self.reports[number], names)
+        for number, names in self.recording.files.items():
+            if self.reports[number].cell.role not in _ROLES_WITHOUT_SOLUTION:
+                self.dependencies.report_private_files(self.reports[number], names)
 
     def _plan_comparisons(self, cell: SourceCell) -> None:
         """Make test cases from a test cell's comparisons; share its points among the exercises."""
@@ -1456,6 +1464,7 @@ _KINDS_IN_TESTS = ("value", "property", "error")  # of assertions that can stand
 _LITERAL_PARTS = re.compile(r"\\.|\[[^\]]*\]|[.*+?^$(){}|\[\]]")
 _OPENS_FILE = re.compile(r"\b(open|read_\w+|load\w*|genfromtxt|imread)\(")
 _CLOCK_MODULES = {"time", "timeit"}
+_ROLES_WITHOUT_SOLUTION = {"given", "test"}
 _COMPARISON_MODULES = {"numpy", "pandas", "math", "cmath"}
 _TYPE_CHECK = re.compile(r"\b(isinstance|type|dtype)\b")
 # A check for a type of Python's own, beside which the comparison of values accepts others.

@@ -524,6 +524,25 @@ def test_files_whose_names_are_computed_come_along(course):
     assert "d.csv" not in report
 
 
+def test_a_file_with_a_computed_name_that_only_a_solution_reads_stays_with_its_author(course):
+    (course.parent / "a.sol").write_text("# THE SOLUTION\n")
+    (course.parent / "b.csv").write_text("1,2\n")
+    solution = "texts = [open(name).read() for name in sorted(glob('*.sol') + glob('*.csv'))]"
+    cells = [
+        new_code_cell(
+            "from glob import glob\nrows = [open(name).read() for name in glob('*.csv')]"
+        ),
+        *make_question(solution, "assert len(texts) == 2"),
+    ]
+    nbformat.write(new_notebook(cells=cells), course.parent / "reads.ipynb")
+    ran = autograder("import", course.parent / "reads.ipynb", "--course", course)
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "only its solution reads `a.sol`" in ran.stdout, ran.stdout
+    assert "`a.sol` does not come along" in ran.stdout and "`a.sol` came along" not in ran.stdout
+    assert "`b.csv` came along" in ran.stdout and "reads `b.csv`" not in ran.stdout
+    assert '"a.sol"' not in (course / "course_files/reads.py").read_text("utf-8")
+
+
 def test_a_second_lab_with_another_module_of_the_same_name_is_refused_before_it_is_written(course):
     for number in (1, 2):
         folder = course.parent / f"ps{number}"
