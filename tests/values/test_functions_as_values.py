@@ -118,7 +118,7 @@ ANSWERS = {
     "spoils": ("import curves\ncurves.cubic = lambda x: x\n" + RIGHT, "expected 1.26."),
     "takes away": ("import curves\ndel curves.cubic\n" + RIGHT, "ended its own process"),
     "gives it back": ("def root(f, low, high):\n    return f",
-     "a function, which cannot be compared."),
+     "returned a function. Expected a number (float)."),
     "forges": (
         "from autograder.judging import student_calls as answer\nfrom "
         "autograder.values.case_records import DeferredCall\n"
