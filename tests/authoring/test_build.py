@@ -203,6 +203,7 @@ def output_texts(outputs):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
 def test_what_is_built_has_not_drifted():
     """Nothing is executed here, since nbval compares the outputs of all solutions."""
     assert build_labs([LABS[lab] for lab in LABS_HERE], check=True, execute=False) == []
