@@ -631,6 +631,12 @@ def test_an_authors_comparison_is_not_asked_of_what_is_empty_too_large_or_forged
     assert compare_outcome(expected, CallOutcome(value, type_name), CLOSE) is not None
 
 
+def test_an_authors_comparison_is_asked_of_an_empty_text_where_it_may_mean_false():
+    rules = ComparisonRules(equality="operator:is_not")
+    assert compare_outcome(False, CallOutcome("", "str"), rules) is None
+    assert compare_outcome(2.0, CallOutcome("", "str"), rules) is not None
+
+
 def test_an_authors_comparison_accepts_a_list_for_an_array():
     assert compare_outcome(np.ones(3), CallOutcome([1.0, 1.0, 1.0], "list"), CLOSE) is None
     assert compare_outcome(2.0, CallOutcome(2, "int64"), CLOSE) is None
