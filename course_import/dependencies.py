@@ -77,7 +77,7 @@ def _write(path: Path, name: str) -> Path:
 '''
 
 
-class OtherModuleThere(AutograderError):
+class ModuleNameTaken(AutograderError):
     """Error for a notebook that imports a module whose name another one in the course has."""
 
 
@@ -204,7 +204,7 @@ class Dependencies:
             if (home / file_name).is_file():
                 present[file_name] = (home / file_name).read_bytes()
         if home.exists() and present != files:
-            raise OtherModuleThere(
+            raise ModuleNameTaken(
                 f"The notebook imports `{name}`, which lies beside it, and the course has another "
                 f"`{name}`. Two labs of one course cannot have two modules of one name: give the "
                 f"one beside the notebook another name, such as `{name}_2`, there and where it is "

@@ -190,11 +190,11 @@ class NotebookDefinitions:
         if any("simplefilter" in ast.unparse(part) for part in body):
             # While an answer is called, NumPy is told not to warn. This test asks for its warnings.
             body = _AllowWarnings().allow_in(body)
-        call_transformer = _AskBeside(subject or "answer")
+        call_transformer = _SameProcessCallTransformer(subject or "answer")
         body = [_TypeCallTransformer().visit(deepcopy(part)) for part in body]
         statements = [ast.unparse(call_transformer.visit(part)) for part in body]
         if call_transformer.is_used:
-            sources.append("from autograder.judging.function_tests import call_beside")
+            sources.append("from autograder.judging.function_tests import call_in_same_process")
         if expectation.is_used:
             sources.append("from autograder.judging.function_tests import expect_error")
         if call_transformer.asks_for_figure:
@@ -284,10 +284,10 @@ class _TypeCallTransformer(ast.NodeTransformer):
         return node
 
 
-class _AskBeside(ast.NodeTransformer):
+class _SameProcessCallTransformer(ast.NodeTransformer):
     """Transformer of what asks for something that a call leaves behind, such as `plt.gca()`.
 
-    It becomes `call_beside(draw, plt.gca)`: the figure is in the process in which students' code
+    It becomes `call_in_same_process(draw, plt.gca)`: the figure is in the process in which students' code
     runs. So is the source of a function, for `inspect.getsource`.
 
     Parameters
@@ -309,7 +309,7 @@ class _AskBeside(ast.NodeTransformer):
         if (is_figure or get_called_name(node) == "getsource") and not node.keywords:
             self.is_used = True
             self.asks_for_figure |= is_figure
-            name = ast.Name("call_beside", ast.Load())
+            name = ast.Name("call_in_same_process", ast.Load())
             return ast.Call(name, [ast.Name(self.subject, ast.Load()), function, *node.args], [])
         return node
 

@@ -143,12 +143,12 @@ def find_written_infinity(function: Any, number: str) -> SourceSlip | None:
     source = _read_source(function, ())
     if source is None:
         return None
-    operands: list[ast.expr] = []  # the `np.inf` of a `-np.inf`
+    operands: set[ast.expr] = set()  # the `np.inf` of a `-np.inf`
     for node in ast.walk(source.function):
         if not isinstance(node, (ast.UnaryOp, ast.Attribute, ast.Call)) or node in operands:
             continue
         if isinstance(node, ast.UnaryOp):
-            operands.append(node.operand)
+            operands.add(node.operand)
         code = ast.unparse(node)
         match = re.fullmatch(r"(-?)(?:np|numpy|math)\.inf|(-?)float\('(-?)inf'\)", code)
         if match and "".join(filter(None, match.groups())) + "inf" == number:
@@ -693,13 +693,7 @@ def _find_early_end_of_power(source: _Source) -> SourceSlip | None:
         is_negative = bool(re.fullmatch(r"-\d+(\.\d*)?", exponent))
         is_rate = is_of_number and is_negative and isinstance(node.right, ast.Name)
         if (is_half or is_rate) and not _is_in_brackets(source, power):
-            sign = "*" if isinstance(node.op, ast.Mult) else "/"
-            code = f"({ast.unparse(node.left)}) {sign} {ast.unparse(node.right)}"
-            return source.make_slip(
-                node,
-                f"the power ends before the `{sign}`: Python computes `{code}`.",
-                "Where do brackets belong?",
-            )
+            return _make_slip_on_early_end(source, "power", node)
     return None
 
 
@@ -713,14 +707,22 @@ def _find_division_by_one(source: _Source) -> SourceSlip | None:
             continue
         is_by_one = isinstance(quotient.right, ast.Constant) and quotient.right.value == 1
         if is_by_one and not _is_in_brackets(source, quotient):
-            sign = "+" if isinstance(node.op, ast.Add) else "-"
-            code = f"({ast.unparse(quotient)}) {sign} {ast.unparse(node.right)}"
-            return source.make_slip(
-                node,
-                f"the division ends before the `{sign}`: Python computes `{code}`.",
-                "Where do brackets belong?",
-            )
+            return _make_slip_on_early_end(source, "division", node)
     return None
+
+
+_SIGNS: dict[type[ast.operator], str] = {ast.Mult: "*", ast.Div: "/", ast.Add: "+", ast.Sub: "-"}
+
+
+def _make_slip_on_early_end(source: _Source, operation: str, node: ast.BinOp) -> SourceSlip:
+    """Return a slip on an operation, such as "power", that ends before the sign of `node`."""
+    sign = _SIGNS[type(node.op)]
+    code = f"({ast.unparse(node.left)}) {sign} {ast.unparse(node.right)}"
+    return source.make_slip(
+        node,
+        f"the {operation} ends before the `{sign}`: Python computes `{code}`.",
+        "Where do brackets belong?",
+    )
 
 
 def _find_transpose_without_effect(source: _Source) -> SourceSlip | None:

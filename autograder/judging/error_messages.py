@@ -660,7 +660,7 @@ def _choose_hint_on_truth(outcome: CallOutcome) -> str | None:
     )
 
 
-def _explain_none(outcome: CallOutcome) -> str:
+def _explain_operation_on_none(outcome: CallOutcome) -> str:
     """Explain None on a line by a call that returns None, such as `x.sort()` or `d.get(key)`."""
     tree = parse_line(_get_line(outcome))
     name = find_used_in_place_call(tree)
@@ -715,7 +715,7 @@ _EXPLAINERS: dict[str, Callable[[CallOutcome], str]] = {
     "fraction-for-a-place": _explain_reduction_of_two,
     "axis-that-is-not-there": _explain_reduction_of_two,
     "logic-on-numbers": _explain_power,
-    "works-on-none": _explain_none,
+    "works-on-none": _explain_operation_on_none,
     "list-for-an-array": _explain_list,
     "array-for-yes-or-no": _explain_comparison_without_brackets,
     "attribute-that-is-not-there": _explain_attribute,
@@ -732,6 +732,6 @@ _EXPLAINERS_THAT_NAME_THE_RIGHT_CODE: dict[str, Callable[[CallOutcome], str]] = 
     "fraction-for-a-place": _explain_reduction_of_two,
     "axis-that-is-not-there": _explain_reduction_of_two,
     "not-a-dtype": _explain_view_with_sizes,
-    "works-on-none": _explain_none,
+    "works-on-none": _explain_operation_on_none,
     "list-for-an-array": _explain_list,
 }

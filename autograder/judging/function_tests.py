@@ -105,15 +105,15 @@ def run_test_function(function: Any, /, *args: Value, **kwargs: Value) -> Any:
     return ["value", variables, *events] if names else events
 
 
-def call_beside(tested: Any, function: Callable, /, *args: Any) -> Any:
-    """Return what a function gives in the process in which the tested function runs.
+def call_in_same_process(tested: Any, function: Callable, /, *args: Any) -> Any:
+    """Call a function in the process in which the tested function runs, and return its result.
 
-    A test function asks by it for what a call leaves behind: `call_beside(draw, plt.gca)`.
+    A test function asks in this way for what a call leaves behind: `call_in_same_process(draw, plt.gca)`.
     """
-    return tested._perform_operation(_call_without_first, function, *args)
+    return tested._perform_operation(_call_given_function, function, *args)
 
 
-def _call_without_first(_tested: Any, function: Callable, /, *args: Any) -> Any:
+def _call_given_function(_tested: Any, function: Callable, /, *args: Any) -> Any:
     return function(*args)
 
 
@@ -203,16 +203,18 @@ def equal_in_every_comparison(found: Value, expected: Value, *comparisons: Calla
     applicable = False
     for comparison in comparisons:
         reference = expected
-        if type(expected) in (int, float) and not _holds(comparison, expected, expected):
+        if type(expected) in (int, float) and not _passes_comparison(
+            comparison, expected, expected
+        ):
             reference = np.asarray(expected)[()]  # a number of NumPy's has more methods
-        if _holds(comparison, reference, reference):
+        if _passes_comparison(comparison, reference, reference):
             applicable = True
-            if not _holds(comparison, found, reference):
+            if not _passes_comparison(comparison, found, reference):
                 return False
     return True if applicable else None
 
 
-def _holds(comparison: Callable, found: Value, expected: Value) -> bool:
+def _passes_comparison(comparison: Callable, found: Value, expected: Value) -> bool:
     try:
         comparison(found, expected)
     except Exception:  # noqa: BLE001 - it may meet any value, and belong to another case

@@ -449,7 +449,7 @@ def test_our_verdict_is_that_of_the_authors_assertions(course, group):
     assert not differences
 
 
-def make_raw(source):
+def make_raw_cell(source):
     cell = new_code_cell(source)
     cell.cell_type = "raw"
     del cell["outputs"], cell["execution_count"]
@@ -457,19 +457,19 @@ def make_raw(source):
 
 
 OTTER = [
-    make_raw("# ASSIGNMENT CONFIG\ninit_cell: false"),
+    make_raw_cell("# ASSIGNMENT CONFIG\ninit_cell: false"),
     new_code_cell("import otter\ngrader = otter.Notebook()"),
     new_code_cell("import numpy as np\nimport otter"),
-    make_raw("# BEGIN QUESTION\nname: q1\npoints: 2"),
-    make_raw("# BEGIN SOLUTION"),
+    make_raw_cell("# BEGIN QUESTION\nname: q1\npoints: 2"),
+    make_raw_cell("# BEGIN SOLUTION"),
     new_code_cell("def twice(v):\n    return 2 * np.asarray(v) # SOLUTION\nx = 1 # SOLUTION"),
-    make_raw("# END SOLUTION"),
-    make_raw("# BEGIN TESTS"),
+    make_raw_cell("# END SOLUTION"),
+    make_raw_cell("# BEGIN TESTS"),
     new_code_cell(
         'def test_twice(env):\n    assert env["x"] == 1\n    assert np.allclose(env["twice"]([1, 2]), [2, 4])'
     ),
-    make_raw("# END TESTS"),
-    make_raw("# END QUESTION"),
+    make_raw_cell("# END TESTS"),
+    make_raw_cell("# END QUESTION"),
     new_code_cell('grader.check("q1")'),
     new_code_cell('x\ngrader.check("q1")'),
 ]

@@ -246,17 +246,21 @@ def test_beside_a_misconception_only_its_cause_is_named():
     assert find_slip(*lines[::2], has_misconception=True) is None
 
 
-def explain_none(*lines):
+def explain_missing_result_of(*lines):
     body = "".join(f"    {line}\n" for line in lines)
     return explain_missing_result(define_in_cell(f"\ndef f(x):\n{body}"))
 
 
 def test_a_result_of_none_is_explained():
-    assert explain_none("x + 1") is None  # "A function without a `return` line gives None."
-    assert "`np.add.at` changes" in explain_none("return np.add.at(x, 0, 1)").means
-    assert "`print` shows a value" in explain_none("return print(x)").means
-    assert "that line is not reached" in explain_none("if x > 3:", "    return x").means
-    inner = explain_none("def g(y):", "    return y", "g(x)")
+    assert (
+        explain_missing_result_of("x + 1") is None
+    )  # "A function without a `return` line gives None."
+    assert "`np.add.at` changes" in explain_missing_result_of("return np.add.at(x, 0, 1)").means
+    assert "`print` shows a value" in explain_missing_result_of("return print(x)").means
+    assert (
+        "that line is not reached" in explain_missing_result_of("if x > 3:", "    return x").means
+    )
+    inner = explain_missing_result_of("def g(y):", "    return y", "g(x)")
     assert "belongs to the function that you define inside yours" in inner.means
 
 
