@@ -19,7 +19,7 @@ _INDEX = """\
 Made by `python docs/misconceptions.py` from `solutions/`; do not edit these pages by hand. A misconception is a mistake
 that students really make, written as a wrong implementation. The check, the grader and the class report know it by its
 name. `tests/labs/test_misconceptions.py` and `tests/labs/test_keras.py` show that each one is rejected under its own name,
-in the visible cases and in hidden ones.
+in the visible cases and in hidden ones. An answer with two mistakes is named as well, if both are slips of one list.
 
 {count} misconceptions in {exercises} exercises:
 

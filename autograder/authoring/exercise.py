@@ -22,9 +22,10 @@ own (see `autograder.authoring.lab`), with a few short blocks::
 """
 
 import inspect
+import itertools
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from traceback import extract_tb
@@ -35,6 +36,7 @@ import numpy as np
 
 from autograder.authoring.domain import Domain, Sizes
 from autograder.authoring.reference import SETUP_TAG_ADVICE
+from autograder.authoring.slip_pairs import PairOutcomes, predict_slip_pairs
 from autograder.authoring.slips import SlipListError, bind_slips, read_slip_list
 from autograder.core.cpu_time import DEFAULT_CALL_SECONDS
 from autograder.core.errors import AutograderError
@@ -56,6 +58,7 @@ from autograder.values.case_records import (
     OutcomesByMisconception,
     TestCase,
     Value,
+    combine_misconceptions,
 )
 from autograder.values.common_mistakes import MISTAKES
 from autograder.values.deferred_calls import ResultPlaceholder
@@ -215,6 +218,7 @@ class Exercise:
         self.misconceptions: list[Misconception] = []
         self.variants: list[Callable] = []
         self.functions_without_slip: list[Callable] = []
+        self._slip_pairs: list[Callable] = []
         self.declared_domain: Domain | None = None
         self.proposed_domain: Domain | None = None
         self.limits_calls = False  # True while the lab is built: see `call_function_of_author`
@@ -516,10 +520,8 @@ class Exercise:
 
     def _add_pair(self, names: Sequence[str], function: F) -> F:
         """Add a wrong function that shows two misconceptions at once."""
-        first, second = self._find_pair(names)
-        means = f"There are two mistakes. {first.means} {second.means}"
-        errors = (*first.raises, *second.raises)
-        return self._add_misconception(" + ".join(names), means, first.nudge, function, errors)
+        pair = combine_misconceptions(self._find_pair(names))
+        return self._add_misconception(pair.name, pair.means, pair.nudge, function, pair.raises)
 
     def slips(self, text: str) -> Callable[[F], F]:
         """Decorate one function that can make many slips; each becomes a misconception.
@@ -530,9 +532,9 @@ class Exercise:
         Parameters
         ----------
         text : str
-            List of the slips. An entry is "name: Explanation. Hint: Question." for a slip,
-            "name + other_name" for two slips at once, and only "name" for a common mistake (see
-            `common_mistake`). Lines that are indented further continue an entry.
+            List of the slips. An entry is "name: Explanation. Hint: Question." for a slip, and only
+            "name" for a common mistake (see `common_mistake`). Lines that are indented further
+            continue an entry.
 
         Raises
         ------
@@ -543,23 +545,57 @@ class Exercise:
             entries = read_slip_list(text)
         except SlipListError as error:
             raise ExerciseError(f"{self.name}: in a list of slips, {error}") from None
-        slip_names = {name for entry in entries for name in entry.names}
+        slip_names = [entry.name for entry in entries]
 
         def register(function: F) -> F:
             asked: set[str] = set()
             for entry in entries:
-                wrong_function = bind_slips(function, slip_names, entry.names, asked)
-                names = [name.replace("_", "-") for name in entry.names]
-                if len(names) > 1:
-                    self._add_pair(names, wrong_function)
-                elif entry.means is None:
+                wrong_function = bind_slips(function, slip_names, [entry.name], asked)
+                if entry.means is None:
                     self.common_mistake(wrong_function)
                 else:
-                    self._add_misconception(names[0], entry.means, entry.nudge, wrong_function)
+                    name = entry.name.replace("_", "-")
+                    self._add_misconception(name, entry.means, entry.nudge, wrong_function)
             self.functions_without_slip.append(bind_slips(function, slip_names, (), asked))
+            for pair in itertools.combinations(slip_names, 2):
+                self._slip_pairs.append(bind_slips(function, slip_names, pair, asked))
             return function
 
         return register
+
+    def make_slip_pairs(self) -> list[Misconception]:
+        """Make a misconception of every two slips of one list, but not of pairs that exist."""
+        names = {misconception.name for misconception in self.misconceptions}
+        pairs = []
+        for function in self._slip_pairs:
+            slips = [name.replace("_", "-") for name in function.active_slips]  # type: ignore[attr-defined]
+            pair = combine_misconceptions(self._find_pair(slips), function)
+            if pair.name not in names and " + ".join(reversed(slips)) not in names:
+                pairs.append(pair)
+        return pairs
+
+    def find_misconception(self, name: str | None) -> Misconception | None:
+        """Return the misconception of this name, which may be a pair of slips; None if there is none."""
+        by_name = {misconception.name: misconception for misconception in self.misconceptions}
+        if name is None or name in by_name:
+            return by_name.get(name or "")
+        slips = [by_name[slip] for slip in name.split(" + ") if slip in by_name]
+        return combine_misconceptions(slips) if len(slips) == 2 else None
+
+    def predict_slip_pairs(self) -> list[PairOutcomes]:
+        """Return for each case that students see the results of two slips at once, by their names.
+
+        It holds only a few results of each pair: see `autograder.authoring.slip_pairs`. An exercise
+        with a comparison of its own has none, since several results may be right in it.
+        """
+        if self.rules.compare or self.rules.equality:
+            return [{} for _ in self.test_cases()]
+
+        def limit_time(pair: Misconception) -> AbstractContextManager:
+            return self._limit_time(f"the pair of slips {pair.name!r} does not end")
+
+        pairs = self.make_slip_pairs()
+        return predict_slip_pairs(pairs, self.test_cases(), self.rules, limit_time)
 
     def common_mistake(self, function: F) -> F:
         """Decorate a wrong implementation with a general mistake, such as a missing `return`.

@@ -8,7 +8,6 @@ slips of an exercise; it asks its first argument, `Slips`, which of them it is t
             Hint: Along which axis do the numbers of one token lie?
         no_gain: The gain is missing.
             Hint: What is the normalised token multiplied by?
-        wrong_axis + no_gain
     ''')
     def layer_norm_with_slips(slip, x, gain, bias):
         axis = slip.choose(-1, wrong_axis=0)
@@ -17,7 +16,8 @@ slips of an exercise; it asks its first argument, `Slips`, which of them it is t
             gain = 1
         return normalised * gain + bias
 
-Each slip, and each pair that the list names, becomes a misconception of the exercise.
+Each slip becomes a misconception of the exercise. An answer that makes two of them is recognised as
+well (see `autograder.authoring.slip_pairs`).
 """
 
 import functools
@@ -30,12 +30,9 @@ from typing import Any
 from autograder.core.errors import AutograderError
 from autograder.core.text_format import format_name_suggestion
 
-_ENTRY = re.compile(r"(\w+)(?:\s*\+\s*(\w+))?(?::\s+(.*))?", re.DOTALL)
-_PAIR = re.compile(r"\w+\s*\+\s*\w+")
+_ENTRY = re.compile(r"(\w+)(?::\s+(.*))?", re.DOTALL)
 _HINT = "Hint:"
-_EXAMPLE = (
-    "`name: Explanation. Hint: Question.`, `name + other_name`, or the name of a common mistake"
-)
+_EXAMPLE = "`name: Explanation. Hint: Question.`, or the name of a common mistake"
 
 
 class SlipListError(AutograderError):
@@ -90,9 +87,9 @@ class Slips:
 
 @dataclass(frozen=True)
 class SlipEntry:
-    """Entry of a list of slips: a slip with its sentences, a common mistake, or a pair."""
+    """Entry of a list of slips: a slip with its sentences, or a common mistake."""
 
-    names: tuple[str, ...]
+    name: str
     means: str | None = None
     nudge: str | None = None
 
@@ -101,43 +98,26 @@ def read_slip_list(text: str) -> list[SlipEntry]:
     """Read a list of slips, such as the one in the example of this module.
 
     >>> read_slip_list("no_gain: The gain is missing. Hint: What is multiplied?")
-    [SlipEntry(names=('no_gain',), means='The gain is missing.', nudge='What is multiplied?')]
+    [SlipEntry(name='no_gain', means='The gain is missing.', nudge='What is multiplied?')]
 
     Raises
     ------
     SlipListError
-        If an entry has another form, or a pair names a slip that the list does not explain.
+        If an entry has another form.
     """
     entries = []
     for entry_text in _split_entries(text):
         match = _ENTRY.fullmatch(entry_text)
         if match is None:
             raise SlipListError(f"the entry {entry_text!r} cannot be read. Write {_EXAMPLE}.")
-        first, second, sentences = match.groups()
-        if second:
-            if sentences:
-                raise SlipListError(
-                    f"the pair '{first} + {second}' has an explanation. Take it out: students "
-                    "read those of the two slips."
-                )
-            entries.append(SlipEntry((first, second)))
-        elif sentences:
+        name, sentences = match.groups()
+        if sentences:
             means, _, nudge = sentences.partition(_HINT)
             if _HINT in nudge:
-                raise SlipListError(f"the entry {first!r} has two hints; write one.")
-            entries.append(SlipEntry((first,), means.strip(), nudge.strip()))
+                raise SlipListError(f"the entry {name!r} has two hints; write one.")
+            entries.append(SlipEntry(name, means.strip(), nudge.strip()))
         else:
-            entries.append(SlipEntry((first,)))
-    singles = [entry.names[0] for entry in entries if len(entry.names) == 1]
-    for entry in entries:
-        if len(set(entry.names)) < len(entry.names):
-            raise SlipListError(f"the pair '{' + '.join(entry.names)}' is one slip twice.")
-        for name in entry.names:
-            if name not in singles:
-                suggestion = format_name_suggestion(name, singles)
-                raise SlipListError(
-                    f"the pair '{' + '.join(entry.names)}' is made of no slip {name!r}{suggestion}"
-                )
+            entries.append(SlipEntry(name))
     return entries
 
 
@@ -146,11 +126,6 @@ def _split_entries(text: str) -> Iterator[str]:
     entry = ""
     for line in inspect.cleandoc(text).splitlines():
         if entry and line.startswith(" "):
-            if _PAIR.fullmatch(line.strip()):
-                raise SlipListError(
-                    f"the pair '{line.strip()}' is indented further than the entry above, so it would "
-                    "belong to that entry's text. Indent it like the other entries."
-                )
             entry += f" {line.strip()}"
         elif line.strip():
             if entry:

@@ -17,7 +17,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
 from threadpoolctl import threadpool_info
 
 from autograder.authoring.exercise import Exercise, ExerciseError
@@ -34,13 +33,11 @@ from autograder.values.case_records import (
     ExpectedError,
     TestCase,
     Value,
-    copy_with_layout,
-    find_memory_layout,
 )
+from autograder.values.perturbation import perturb_last_digits
 from autograder.values.value_types import map_inputs, values_agree
 
 _RESULTS_FILE = "processor_dependent.json"
-_PERTURBATION = 3  # units in the last place
 
 
 def find_processor_dependent_results(lab: Lab, key_files: Mapping[str, Any]) -> list[str]:
@@ -144,6 +141,8 @@ def _find_unstable_results(exercise: Exercise, test_case: TestCase) -> Iterator[
     if test_case.inputs.memory is not None:
         return  # a large case that tests memory: skip the misconceptions, which would take long
     for name, outcome in test_case.mistakes.items():
+        if name not in perturbed.mistakes:
+            continue  # a pair of slips: `slip_pairs` keeps no result that depends on last digits
         if not same_outcome(outcome, perturbed.mistakes[name], rules):
             yield f"the result of the misconception {name!r}"
 
@@ -152,37 +151,6 @@ def _same_expected_value(first: Value, second: Value, rules: ComparisonRules) ->
     if isinstance(first, ExpectedError) or isinstance(second, ExpectedError):
         return first == second
     return values_agree(first, second, rules)
-
-
-def perturb_last_digits(value: Value) -> Value:
-    """Return a copy of an argument in which each float64 number is changed in its last digits.
-
-    Equal numbers stay equal, and whole numbers stay as they are, since they are often exact on
-    purpose. Arrays of float32 and float16 stay as well: a unit in their last place is a large step,
-    which no processor takes in a given input. Numbers in lists, tuples and mappings are changed, too.
-
-    >>> perturb_last_digits([0.3, 2.0, 7]) == [0.3, 2.0, 7], perturb_last_digits((2.0, 7))
-    (False, (2.0, 7))
-    """
-    if type(value) is float:
-        return float(_perturb_array(np.array(value)))
-    if isinstance(value, np.ndarray) and value.dtype == np.float64:
-        return copy_with_layout(_perturb_array(value), find_memory_layout(value))
-    if type(value) in (list, tuple):
-        return type(value)(map(perturb_last_digits, value))
-    if type(value) is dict:
-        return {name: perturb_last_digits(part) for name, part in value.items()}
-    return value
-
-
-def _perturb_array(array: np.ndarray) -> np.ndarray:
-    # The last bit of each number decides whether it is made larger or smaller. So equal numbers
-    # stay equal.
-    is_odd = np.array(array).view(np.uint64) % 2 == 1
-    step = _PERTURBATION * np.finfo(np.float64).eps
-    perturbed = array * np.where(is_odd, 1 + step, 1 - step)
-    is_fraction = np.isfinite(array) & (array != np.rint(array))
-    return np.where(is_fraction, perturbed, array)
 
 
 def main() -> None:

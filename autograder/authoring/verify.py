@@ -229,11 +229,6 @@ def _describe_unasked_slip(misconception: Misconception) -> str:
     for name in active_slips:
         if name not in misconception.function.asked_slips:  # type: ignore[union-attr]
             return f"is in the list of slips, and the function never asks for `slip.{name}`."
-    if len(active_slips) > 1:
-        return (
-            "gives the right answer in every case: its two slips cancel each other out, or a case "
-            "is missing. Take the pair out, or add a case."
-        )
     return ""
 
 

@@ -9,7 +9,8 @@ import builtins
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections import ChainMap
+from collections.abc import Collection, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
@@ -56,7 +57,8 @@ from autograder.grading.sanitise import (
 from autograder.grading.worker import time_limited_stage
 from autograder.judging.judge import Finding, describe_broken_dependency, judge
 from autograder.sandbox import Cell, CellRun, Sandbox, SandboxError
-from autograder.values.case_records import TestCase
+from autograder.student.answer_key import AnswerKeyError, read_exercise_key
+from autograder.values.case_records import Misconception, TestCase
 from autograder.values.common_mistakes import MISTAKES
 
 # Work on a submission outside of the sandbox has two stages, each with a time limit of its own.
@@ -139,6 +141,32 @@ def draw_hidden_cases(exercise: Exercise, seed: int) -> list[DrawnCase]:
 def make_hidden_test_cases(exercise: Exercise, seed: int) -> list[TestCase]:
     """Return the hidden cases of one exercise and seed with the expected values, computed once."""
     return exercise.make_test_cases(draw_hidden_cases(exercise, seed))
+
+
+@lru_cache(MAX_CACHED_CASE_SETS)
+def add_slip_pairs(exercise: Exercise) -> tuple[list[TestCase], list[Misconception]]:
+    """Return the visible cases and the misconceptions of an exercise, with the pairs of slips.
+
+    The results of the pairs come from the answer key, as in the check that students run. Without
+    this key, or with an older one of other cases, there are no pairs.
+    """
+    test_cases, misconceptions = exercise.test_cases(), exercise.misconceptions
+    folder = exercise.lab.course.answer_key_folder(exercise.lab.name)
+    try:
+        key = read_exercise_key(folder / f"{exercise.name}.key", exercise.name)
+    except AnswerKeyError:
+        return test_cases, misconceptions
+    if [case.label for case in key.test_cases] != [case.label for case in test_cases]:
+        return test_cases, misconceptions
+    names = {misconception.name for misconception in misconceptions}
+    pairs = [
+        misconception for misconception in key.misconceptions if misconception.name not in names
+    ]
+    merged = []
+    for test_case, key_case in zip(test_cases, key.test_cases, strict=True):
+        mistakes: Any = ChainMap(test_case.mistakes, key_case.mistakes)  # type: ignore[arg-type]
+        merged.append(replace(test_case, mistakes=mistakes))
+    return merged, misconceptions + pairs
 
 
 def grade_submission(
@@ -516,7 +544,7 @@ class SubmissionGrader:
         test_cases = exercise.test_cases() + make_hidden_test_cases(exercise, self._seed)
         correct = finding.cases_correct
         if len(correct) < len(test_cases):
-            correct = self._find_mistake(exercise, test_cases, outcomes).cases_correct
+            correct = self._find_mistake(exercise, test_cases, outcomes, ()).cases_correct
         names = exercise.list_passed_parts(test_cases, correct)
         share = exercise.compute_partial_share(names)
         if not share:
@@ -555,11 +583,14 @@ class SubmissionGrader:
         text, html : str
             The finding as text and as HTML. `html` is "" unless a visible case failed.
         """
-        visible = exercise.test_cases()
-        finding = self._find_mistake(exercise, visible, outcomes[: len(visible)])
+        visible, misconceptions = add_slip_pairs(exercise)
+        outcomes_of_visible = outcomes[: len(visible)]
+        finding = self._find_mistake(exercise, visible, outcomes_of_visible, misconceptions)
         if finding.verdict is Verdict.PASS:
             test_cases = visible + make_hidden_test_cases(exercise, self._seed)
-            finding = self._find_mistake(exercise, test_cases, outcomes, right_count=len(visible))
+            finding = self._find_mistake(
+                exercise, test_cases, outcomes, exercise.misconceptions, len(visible)
+            )
         if finding.verdict is Verdict.PASS:
             hidden_count = len(finding.cases_correct) - len(visible)
             finding = replace(
@@ -573,9 +604,13 @@ class SubmissionGrader:
         return finding, finding.message, ""
 
     def _find_mistake(
-        self, exercise: Exercise, test_cases: list, outcomes: list, right_count: int = 0
+        self,
+        exercise: Exercise,
+        test_cases: list,
+        outcomes: list,
+        misconceptions: Sequence[Misconception],
+        right_count: int = 0,
     ) -> Finding:
-        misconceptions = exercise.misconceptions
         names = exercise.argument_names
         return judge(
             test_cases, outcomes, exercise.rules, misconceptions, exercise.name, right_count, names

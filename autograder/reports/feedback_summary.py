@@ -274,12 +274,13 @@ def _describe_mistake_and_hint(
         return "", ""
     if result.kind is ResultReason.STUB:
         return NOT_WRITTEN_MESSAGE, ""
-    sentences = dict(MISTAKES)
-    for misconception in lab.exercises[result.exercise].misconceptions:
-        sentences[misconception.name] = (misconception.means, misconception.nudge)
-    if result.misconception not in sentences:
+    misconception = lab.exercises[result.exercise].find_misconception(result.misconception)
+    if misconception:
+        means, nudge = misconception.means, misconception.nudge
+    elif result.misconception in MISTAKES:
+        means, nudge = MISTAKES[result.misconception]
+    else:
         return truncate_with_remark(result.message, MAX_MESSAGE_CHARACTERS), ""
-    means, nudge = sentences[result.misconception]
     if not means:
         return truncate_with_remark(result.message, MAX_MESSAGE_CHARACTERS), nudge
     cause = results.get(result.cause or "")

@@ -355,9 +355,9 @@ def _describe_misconception(row: Result, labs: Mapping[str, Lab]) -> str:
     name = row.misconception or ""
     lab = labs.get(row.lab)
     if lab and row.exercise in lab.exercises:
-        for misconception in lab.exercises[row.exercise].misconceptions:
-            if misconception.name == name and misconception.means:
-                return misconception.means
+        misconception = lab.exercises[row.exercise].find_misconception(name)
+        if misconception and misconception.means:
+            return misconception.means
     parts = name.split(" + ")
     if len(parts) > 1:
         single_rows = [replace(row, misconception=part) for part in parts]

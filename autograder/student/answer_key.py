@@ -33,6 +33,7 @@ from autograder.values.case_records import (
     OutcomesByMisconception,
     TestCase,
     Tolerance,
+    combine_misconceptions,
 )
 from autograder.values.encoding import (
     OUTCOME_DEFAULTS,
@@ -188,11 +189,12 @@ def list_exercises() -> list[str]:
 
 def load_exercise_key(name: str) -> ExerciseKey:
     """Return the answer key of an exercise; raise KeyError if no lab has the exercise."""
-    return _read_exercise_key(find_lab(name).folder / f"{name}.key", name)
+    return read_exercise_key(find_lab(name).folder / f"{name}.key", name)
 
 
 @cache
-def _read_exercise_key(path: Path, name: str) -> ExerciseKey:
+def read_exercise_key(path: Path, name: str) -> ExerciseKey:
+    """Read the answer key of an exercise from its file; raise AnswerKeyError if it is not readable."""
     try:
         header, test_cases = decode_key(path.read_bytes())
         rules = ComparisonRules(**header["rules"])
@@ -204,11 +206,21 @@ def _read_exercise_key(path: Path, name: str) -> ExerciseKey:
         points=header["points"],
         builds_on=tuple(header["builds_on"]),
         rules=rules,
-        misconceptions=[Misconception(**entry) for entry in header["misconceptions"]],
+        misconceptions=_unpack_misconceptions(header),
         test_cases=test_cases,
         unused_arrays=tuple(header.get("idle", ())),
         portability_note=header.get("portability_note", ""),
     )
+
+
+def _unpack_misconceptions(header: Mapping[str, Any]) -> list[Misconception]:
+    """Return the misconceptions of a key, and after them the pairs of slips."""
+    misconceptions = [Misconception(**entry) for entry in header["misconceptions"]]
+    by_name = {misconception.name: misconception for misconception in misconceptions}
+    for name in header.get("slip_pairs", ()):
+        slips = [by_name[slip] for slip in name.split(" + ")]
+        misconceptions.append(combine_misconceptions(slips))
+    return misconceptions
 
 
 def decode_key(data: bytes) -> tuple[dict, list[TestCase]]:
@@ -274,7 +286,14 @@ def encode_key(exercise: Any) -> bytes:
     arrays: list[np.ndarray] = []
     test_cases = exercise.test_cases()
     rules, defaults = exercise.rules, asdict(ComparisonRules())
-    cases = [_pack_test_case(test_case, rules, arrays) for test_case in test_cases]
+    pairs: dict[str, None] = {}  # names of pairs of slips, in the order of the cases
+    cases = []
+    for test_case, pair_outcomes in zip(test_cases, exercise.predict_slip_pairs(), strict=True):
+        entry = _pack_test_case(test_case, rules, arrays)
+        for name, outcome in pair_outcomes.items():
+            entry["mistakes"][name] = _pack_mistake(outcome, test_case, rules, arrays)
+            pairs[name] = None
+        cases.append(entry)
     misconceptions = []
     for misconception in exercise.misconceptions:
         misconceptions.append(
@@ -293,6 +312,8 @@ def encode_key(exercise: Any) -> bytes:
         "misconceptions": misconceptions,
         "cases": cases,
     }
+    if pairs:
+        header["slip_pairs"] = list(pairs)
     ordinary_cases = [test_case for test_case in test_cases if not test_case.edge]
     unused_arrays = find_unused_arrays(exercise.reference, ordinary_cases, rules)
     if unused_arrays:
@@ -420,4 +441,4 @@ def _strip_error_wording(name: str, entry: Any) -> Any:
 def clear_cache() -> None:
     """Empty the cache of answer keys. Call this when the files have changed."""
     _load_lab_descriptions.cache_clear()
-    _read_exercise_key.cache_clear()
+    read_exercise_key.cache_clear()

@@ -128,6 +128,27 @@ class Misconception:
     raises: tuple[str, ...] = ()
 
 
+def combine_misconceptions(
+    misconceptions: Sequence[Misconception], function: Callable | None = None
+) -> Misconception:
+    """Return the misconception of an answer with two mistakes.
+
+    Parameters
+    ----------
+    misconceptions : sequence of two Misconception
+    function : callable, optional
+        Wrong implementation of the exercise that makes both mistakes.
+    """
+    first, second = misconceptions
+    return Misconception(
+        f"{first.name} + {second.name}",
+        f"There are two mistakes. {first.means} {second.means}",
+        first.nudge,
+        function,
+        (*first.raises, *second.raises),
+    )
+
+
 @dataclass(frozen=True)
 class CallOutcome:
     """Outcome of one call of a student's function: its result or error, and its side effects.

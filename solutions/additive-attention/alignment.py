@@ -103,15 +103,6 @@ def with_layers(function):
     first_word_only: Only the first word's score comes back; if you used a loop, its `return` is inside
         it.
         Hint: How far to the right should the line with `return` begin?
-    no_tanh + decoder_first
-    relu_for_tanh + decoder_first
-    no_tanh + a_row_of_scores
-    tanh_too_early + decoder_first
-    tanh_at_the_end + decoder_first
-    sigmoid_for_tanh + decoder_first
-    no_tanh + no_decoder_state
-    no_tanh + weights_for_scores
-    no_tanh + encoder_twice
     product_in_place_of_joining: You multiplied each word by the decoder state, number by number, and
         used the upper half of layer_1; they should be concatenated.
         Hint: layer_1 has 2n rows. How long must a row be so that layer_1 can multiply it?

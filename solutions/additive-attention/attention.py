@@ -89,21 +89,14 @@ add_cases(attention)
     weights_along_the_wrong_axis: Your weights lie in a plain vector (K,), and `*` lines it up with the n
         numbers of a state instead of with the K words.
         Hint: Which shape must the weights have so that each row of (K, n) is multiplied by its own?
-    scores_for_weights + sums_over_the_wrong_axis
-    scores_for_weights + mean_for_sum
     decoder_state_with_weights_of_one: You added the decoder state up, once for each word: every weight
         was 1 (as from a softmax along axis 1 of a (K, 1) column), and they multiply the decoder state
         instead of the words' states.
         Hint: Print your weights: do they add up to 1 over the K words? And whose states does the context
         mix?
-    softmax_over_the_wrong_axis + sums_over_the_wrong_axis
-    not_normalised + sums_over_the_wrong_axis
-    not_normalised + mean_for_sum
     decoder_state_times_the_scores: You multiplied the decoder state by the raw scores: the context mixes
         the words' states, each by its weight.
         Hint: Which given function turns scores into weights? And whose states does the context mix?
-    scaled_scores + sums_over_the_wrong_axis
-    scaled_scores + mean_for_sum
     signs_dropped: You divided the sizes of the scores, without their signs, by their sum: a very low
         score counts as much as a very high one.
         Hint: What makes every number positive and keeps their order before softmax divides?

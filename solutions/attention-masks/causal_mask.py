@@ -79,7 +79,6 @@ def paragraph(rng):
     numbers_not_booleans
     extra_axis
     returns_a_list
-    one_ahead + inverted_causal
 """)
 def causal_mask_with_slips(slip, size):
     if slip.hard_coded_causal:

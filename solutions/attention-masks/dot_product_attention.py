@@ -223,23 +223,6 @@ def attention_32(rng):
     always_causal: You hid the future whatever `mask` says: the mask that is passed to the function does
         not count.
         Hint: Where does your code use `mask`? Who decides what is hidden, this function or its caller?
-    never_scales + ignores_the_mask
-    never_scales + inverted_mask
-    always_scales + ignores_the_mask
-    always_scales + inverted_mask
-    never_scales + mask_after_softmax
-    never_scales + mask_by_multiplication
-    never_scales + softmax_over_queries
-    divides_by_d + ignores_the_mask
-    divides_by_d + inverted_mask
-    divides_by_d + mask_after_softmax
-    divides_by_d + softmax_over_queries
-    always_scales + mask_after_softmax
-    multiplies_by_the_scale + ignores_the_mask
-    scales_by_number_of_keys + ignores_the_mask
-    never_scales + mask_added_as_0_1
-    averages_the_keys + never_scales
-    queries_and_keys_swapped + never_scales
     lower_precision
     modifies_argument
     returns_a_tuple

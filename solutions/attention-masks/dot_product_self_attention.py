@@ -145,17 +145,6 @@ def sentences_32(rng):
     returns_a_list
     q_for_the_keys: You compared the queries with themselves: q is used where k belongs.
         Hint: Check the arguments of your call: query, key, value.
-    no_causal_mask + scale_not_passed_on
-    looks_forward + scale_not_passed_on
-    no_causal_mask + never_scales
-    queries_and_keys_swapped + inverted_mask
-    queries_and_keys_swapped + no_causal_mask
-    inverted_mask + scale_not_passed_on
-    inverted_mask + never_scales
-    not_itself + scale_not_passed_on
-    one_position_ahead + scale_not_passed_on
-    no_causal_mask + averages_the_keys
-    no_causal_mask + q_for_everything
     first_for_itself: Each position sees the earlier ones but not itself; only the first is let see
         itself.
         Hint: May a word look at itself? Then what belongs on the whole diagonal?

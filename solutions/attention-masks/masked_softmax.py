@@ -184,18 +184,9 @@ def single_precision(rng):
         afterwards: hidden scores count as 0 when the maximum is taken, and next to a 0 visible scores
         near -1000 vanish.
         Hint: Which score has an exponential of 0, however low the others are?
-    inverted_mask + nan_in_empty_rows
-    inverted_mask + uniform_in_empty_rows
-    no_maximum + nan_in_empty_rows
     maximum_of_everything_and_zeros: You subtracted the maximum of the whole array: of a row that lies
         far below it every exponential becomes 0, and so does its weight.
         Hint: Softmax is computed for each row separately. Which maximum should you subtract from a row?
-    maximum_of_everything + nan_in_empty_rows
-    mask_after_softmax + no_maximum
-    inverted_mask + mask_after_softmax
-    down_the_columns + nan_in_empty_rows
-    always_axis_1 + nan_in_empty_rows
-    mask_transposed + nan_in_empty_rows
     lower_precision
     modifies_argument
     returns_a_list

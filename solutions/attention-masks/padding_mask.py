@@ -101,9 +101,6 @@ def many_sentences(rng):
     slice_on_the_sentences: Your slice goes along the sentences, not along the positions: whole sentences
         are visible or hidden.
         Hint: The mask has three axes. Which of them does `mask[:n]` cut, and which should it?
-    inverted_padding + one_too_many
-    inverted_padding + one_too_few
-    inverted_padding + padding_at_the_front
 """)
 def padding_mask_with_slips(slip, lengths, size):
     if slip.hard_coded_padding:

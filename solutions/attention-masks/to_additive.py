@@ -116,7 +116,6 @@ def padding_16(rng):
         which are favoured by that.
         Hint: Which number, added to a score, makes its exponential vanish, and at which positions do you
         need it?
-    inverted_additive + minus_1e9_in_float16
     too_small_in_float64: There are two mistakes. -10 is not low enough: exp(-10) is 0.00005, so a little
         of what is hidden leaks through. And the result always has one and the same dtype, whatever
         `dtype` says.

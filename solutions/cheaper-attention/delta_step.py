@@ -146,8 +146,6 @@ def asked_with_the_key(rng):
         Hint: Is there a φ or a denominator in the formula of this exercise?
     extra_axis
     returns_nothing
-    plain_sum + read_before_writing
-    no_rate + read_before_writing
 """)
 def delta_step_with_slips(slip, query, key, value, rate, state):
     if slip.feature_map_used or slip.as_linear_attention:

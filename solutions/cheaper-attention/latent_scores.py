@@ -115,7 +115,6 @@ def many_wide_keys(rng):
         Hint: What does the docstring return: scores or a context?
     extra_axis
     returns_nothing
-    no_scale + softmax_too
 """)
 def latent_scores_with_slips(slip, query, w_up, latents):
     r, d_k = w_up.shape

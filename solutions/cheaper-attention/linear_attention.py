@@ -188,8 +188,6 @@ def attend_by_table(slip, queries, keys, values):
         the first time?
     transposed
     returns_nothing
-    no_feature_map + never_divided
-    exponential_features + never_divided
 """)
 def linear_attention_with_slips(slip, queries, keys, values):
     if (

@@ -135,7 +135,6 @@ def very_low(rng):
         Hint: Which of the arguments may the new state depend on?
     extra_axis
     returns_nothing
-    no_feature_map + never_divided
 """)
 def recurrent_step_with_slips(slip, query, key, value, state, total):
     if slip.state_replaced:

@@ -263,10 +263,6 @@ def network_with_slips(slip, x, p):
     output_matrix_transposed: The output matrix of attention was transposed; it is square, so no error
         tells you.
         Hint: GPT-2's file keeps (in, out). Which product needs a transpose then?
-    no_mask + no_biases
-    no_mask + no_scale
-    post_norm + no_mask
-    no_residuals + no_norms
     returns_nothing
 """)
 def gpt2_block_with_slips(slip, x, parameters, heads):

@@ -120,9 +120,6 @@ def three_heads(rng):
     slices_one_apart: The parts overlap: the slices begin at 0, 1 and 2, not at 0, d and 2d.
         Hint: At which column do the keys begin?
     heads_in_reverse: The heads come out in reverse order. Hint: Which columns belong to head 0?
-    no_bias + keys_before_queries
-    no_bias + axes_not_exchanged
-    no_bias + reshaped_without_exchange
     returns_nothing
 """)
 def split_qkv_with_slips(slip, x, weight, bias, heads):

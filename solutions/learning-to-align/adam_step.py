@@ -150,14 +150,6 @@ def no_gradient(rng):
     weight_decay: Your step also subtracts a small multiple of the parameter (weight decay, as in
         AdamW); plain Adam is asked for.
         Hint: In Adam's formulas, does the size of the step depend on the parameter?
-    no_correction + weight_decay
-    no_correction + uphill
-    no_correction + no_square_root
-    no_correction + epsilon_under_the_root
-    no_correction + old_and_new_exchanged
-    no_correction + betas_exchanged
-    times_the_step + old_and_new_exchanged_in_the_mean
-    correction_without_the_power + epsilon_under_the_root
     averages_not_used: The parameter moves by the plain gradient; the averages are brought up to date and
         not used.
         Hint: What does Adam divide the step by, and where does that come from?

@@ -134,17 +134,9 @@ def square(rng):
         Hint: How much of value j is in output i? By that its gradient goes back.
     divided_by_d_k_on_the_way_back: In the backward pass you divided by d_k instead of by its square root.
         Hint: By what does the forward pass divide the scores?
-    root_of_the_number_of_keys + queries_and_keys_exchanged
     root_of_the_number_of_keys_on_the_way_back: In the backward pass you divided by the root of the
         number of keys; the scores were divided by √d_k.
         Hint: Which axis of `keys` holds the numbers of one key?
-    root_of_the_number_of_keys_on_the_way_back + queries_and_keys_exchanged
-    scale_forgotten_on_the_way_back + queries_and_keys_exchanged
-    scale_forgotten_on_the_way_back + own_score_only
-    scale_forgotten_on_the_way_back + softmax_left_out
-    scale_forgotten_on_the_way_back + nothing_subtracted
-    scale_forgotten_on_the_way_back + keys_not_transposed
-    no_scale + softmax_left_out
     scores_gradient_for_the_values: The gradient of the values is made with that of the scores; it is
         made with the weights.
         Hint: out = weights @ values. What are the values multiplied by in the forward pass?

@@ -126,14 +126,6 @@ def sure_and_wrong(rng):
     maximum_added_back_to_one_term: The row's maximum counts twice: it was added back to the logarithm of
         the sum, but the target's logit is taken from the row that had lost it.
         Hint: If the maximum leaves both terms of the difference, must it come back at all?
-    not_averaged + in_bits
-    not_averaged + no_maximum_subtracted
-    not_averaged + logarithm_of_a_rounded_zero
-    not_averaged + softmax_down_the_columns
-    not_averaged + softmax_twice
-    one_loss_a_row + no_maximum_subtracted
-    one_loss_a_row + in_bits
-    averaged_over_the_classes_too + in_bits
     each_class_by_itself: You treated each class separately (a sigmoid for each); here exactly one of
         several classes is right.
         Hint: Which function makes the probabilities of a row add up to 1?

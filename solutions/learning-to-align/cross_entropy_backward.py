@@ -96,13 +96,6 @@ def far_apart(rng):
         only zeros left.
         Hint: Each row has its own softmax. Which maximum should you subtract from it?
     modifies_argument
-    softmax_down_the_columns + at_the_targets_only
-    not_averaged + at_the_targets_only
-    not_averaged + sign_reversed
-    not_averaged + no_maximum_subtracted
-    not_averaged + softmax_down_the_columns
-    not_averaged + every_target_in_every_row
-    sign_reversed + no_maximum_subtracted
     only_the_targets_averaged: You divided the 1 at the targets by the number of rows, and the
         probabilities not.
         Hint: The loss is a mean over n rows. Which terms of the gradient come from that mean?

@@ -98,13 +98,6 @@ def nearly_hard(rng):
     average_added: You added the weighted average of the gradient where it is subtracted.
         Hint: If all the scores of a row grow by the same amount, no weight changes. Does your formula
         give that?
-    no_weights_in_front + along_the_first_axis
-    no_weights_in_front + plain_mean
-    no_weights_in_front + over_everything
-    plain_sum + along_the_first_axis
-    always_axis_1 + sign_reversed
-    average_added + along_the_first_axis
-    bracket_forgotten + along_the_first_axis
     weights_once_too_often: What is subtracted is multiplied by the weights twice.
         Hint: In w (g − Σ w g), how often is the sum multiplied by w?
 """)

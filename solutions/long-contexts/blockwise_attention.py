@@ -199,12 +199,6 @@ def long_causal(rng):
         nothing divides at the end; it should be the other way round.
         Hint: What does `merge_softmax` expect as the out of a part: divided already, or not yet? When
         does the division come?
-    no_scale + causal_ignored
-    divides_by_d_k + causal_ignored
-    no_scale + never_divided
-    no_scale + keys_numbered_anew
-    causal_ignored + old_sums_not_rescaled
-    no_scale + no_maximum
     returns_nothing
     outs_not_rescaled: When the maximum changes, the sums are rescaled and the outs are not.
         Hint: Both were made with the old maximum subtracted. What holds for the one, then?

@@ -91,13 +91,6 @@ def empty(rng):
         Hint: In which unit is the result asked for, and is it a whole number there?
     gigabytes_of_1024_cubed: You divided by 1024³: these are gigabytes (GiB), and bytes are asked for.
         Hint: In which unit is the result asked for, and is it a whole number there?
-    one_layer + bits
-    keys_only + one_layer
-    keys_only + numbers_not_bytes
-    keys_only + one_head
-    one_layer + numbers_not_bytes
-    one_layer + one_head
-    one_layer + always_two_bytes
     not_a_whole_number
     heads_added_to_their_size: You added the number of heads and the size of one; each head has that many
         numbers.

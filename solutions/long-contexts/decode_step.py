@@ -132,16 +132,12 @@ def far_apart(rng):
         Hint: How many things does the docstring's Returns part list?
     extra_axis
     returns_nothing
-    no_scale + does_not_see_itself
-    divides_by_d_k + does_not_see_itself
     unscaled_cache_not_grown: There are two mistakes. The scores are not divided by √d_k. And the caches
         come back as they were: the newest word is not in them.
         Hint: What does scaled dot-product attention do with the dot products before the softmax?
     d_k_cache_not_grown: There are two mistakes. You divided the scores by d_k instead of by its square
         root. And the caches come back as they were: the newest word is not in them.
         Hint: What does scaled dot-product attention do with the dot products before the softmax?
-    no_scale + newest_first
-    no_scale + no_maximum_subtracted
     newest_value_on_top: The newest value is added with a weight of 1 to what the others get: the weights
         add up to more than 1.
         Hint: Which weight does the softmax give to the newest word?

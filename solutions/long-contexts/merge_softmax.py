@@ -144,11 +144,6 @@ def both_empty(rng):
         Hint: You need the factors as a column for out. Do the sums need it, too?
     maxima_added: You added the maxima. They are scores, not weights: the larger of the two is expected.
         Hint: What is the largest score of both parts together?
-    only_sums_rescaled + nan_where_both_are_empty
-    only_outs_rescaled + nan_where_both_are_empty
-    second_not_rescaled + nan_where_both_are_empty
-    divided_too_early + nan_where_both_are_empty
-    sums_as_columns + nan_where_both_are_empty
     factors_exchanged: The two factors have changed places: each part is rescaled by the other's.
         Hint: By what must part a be multiplied, so that it is as if the common maximum had been subtracted?
     maximum_of_the_first: You took the maximum of part a for that of both.

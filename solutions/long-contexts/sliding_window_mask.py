@@ -95,13 +95,6 @@ def longer(rng):
     begins_before_the_text: Your window begins before the text for the first positions: a slice that
         begins below 0 counts from the end, and so they see too little.
         Hint: Where does `row[-2:1]` begin? What is the smallest place that the slice may begin at?
-    begins_before_the_text + does_not_see_itself
-    both_ways + sinks_ahead
-    one_too_many + sinks_ahead
-    one_too_few + sinks_ahead
-    one_too_many + sinks_ignored
-    both_ways + sinks_ignored
-    one_too_many + one_sink_too_many
     numbers_not_booleans
     returns_a_list
     sees_only_what_comes: Your mask looks forwards: each position sees itself and what comes after it,

@@ -158,12 +158,6 @@ def one_mask_a_sentence(rng):
         cannot match them at all.
         Hint: The scores are (batch, heads, L_q, L_k), the mask (batch, L_q, L_k). Where does it need an
         axis of length 1?
-    tiled + no_scale
-    tiled + mask_ignored
-    tiled + no_output_projection
-    tiled + scale_of_the_whole_word
-    no_scale + mask_ignored
-    no_output_projection + no_scale
     returns_a_tuple
 """)
 def grouped_query_attention_with_slips(

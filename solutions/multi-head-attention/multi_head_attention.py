@@ -164,13 +164,6 @@ def one_mask_a_sentence(rng):
     room_for_heads_at_the_end: The new axis of the mask is the last one, where the scores have the keys.
         Hint: The scores are (batch, heads, L_q, L_k), the mask (batch, L_q, L_k). Where does it need an
         axis of length 1?
-    no_scale + mask_ignored
-    no_scale + no_output_projection
-    scale_of_the_whole_word + mask_ignored
-    scale_of_the_whole_word + no_output_projection
-    no_output_projection + mask_ignored
-    keys_for_values + no_output_projection
-    scale_of_the_whole_word + no_room_for_heads
     returns_a_tuple
     tables_of_values_and_output_exchanged: You exchanged w_v and w_o: the values are projected by the
         matrix for the output.

@@ -130,16 +130,6 @@ def grouped_sizes(rng):
     one_bias_for_all_tables: You counted a single bias of d_model numbers for the whole layer; each of
         the four matrices has its own.
         Hint: Which of the four matrices get a bias when `bias` is True? Read the docstring again.
-    output_forgotten + biases_forgotten
-    output_forgotten + groups_ignored
-    output_forgotten + biases_always
-    groups_ignored + biases_forgotten
-    groups_ignored + biases_always
-    groups_ignored + one_number_a_bias
-    groups_ignored + no_bias_after_merging
-    only_keys_shared + biases_all_alike
-    whole_tables_for_every_head + biases_all_alike
-    one_bias_for_each_head + output_shared_too
     weights_times_the_heads: The weights are counted once for each head (the biases are right); all heads
         together use each matrix once.
         Hint: A head uses d_model / heads of the columns of a matrix. How many columns have all heads

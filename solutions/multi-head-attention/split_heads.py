@@ -85,12 +85,10 @@ def single_numbers(rng):
         Hint: With 6 columns and 2 heads, how wide is a head? Which columns does head 1 take?
     words_shared_out: You split the axis of the words; each head takes all words, and a part of their columns.
         Hint: In (batch, L, d), which axis is divided among the heads?
-    words_shared_out + heads_before_the_batch
     heads_and_numbers_exchanged: You exchanged the last two axes, heads and numbers; exchange heads and
         words instead.
         Hint: Write the name of each axis below its number after the reshape. Which two are in the wrong
         order?
-    dealt_out_like_cards + heads_before_the_batch
     returns_a_list
 """)
 def split_heads_with_slips(slip, x, heads):

@@ -109,14 +109,6 @@ def square(rng):
         Hint: What should be added to a score at distance 0?
     slopes_without_axes: The slopes have no axes of length 1, so NumPy matches the heads with the keys.
         Hint: Which shape must the slopes have to broadcast with (L, L) to (heads, L, L)?
-    heads_from_zero + future_left_alone
-    heads_from_zero + future_rewarded
-    heads_from_zero + past_rewarded
-    heads_from_zero + future_hidden
-    halved_from_head_to_head + future_left_alone
-    halved_from_head_to_head + past_rewarded
-    halved_from_head_to_head + future_hidden
-    future_hidden + two_powers_of_two_mixed
     halved_from_one: Your slopes are 1, 1/2, 1/4, … for any number of heads: the first is 1, and `heads`
         has no say.
         Hint: With 4 heads the slopes are 1/4, 1/16, 1/64 and 1/256. Which are yours?

@@ -173,14 +173,6 @@ def overwrites_while_reading(x, positions, base=10000.0):
     positions_without_an_axis: Positions and frequencies are along the same axis, so they do not make a
         table of angles.
         Hint: Which axis of length 1 makes positions a column, so that a row of frequencies gives (L, d / 2)?
-    turns_the_other_way + paired_in_halves
-    turns_the_other_way + not_doubled
-    turns_the_other_way + not_woven_together
-    turns_the_other_way + multiplied_by_the_power
-    turns_the_other_way + base_ignored
-    positions_ignored + base_ignored
-    no_minus + paired_in_halves
-    paired_in_halves + not_doubled
     matrices_only: Your function takes matrices only; there may be one or more axes before the last two.
         Hint: Can you take d from the end of `x.shape`, and let `...` mean all the other axes?
     half_of_the_columns: Only the first half of the columns is rotated; the rest is unchanged.

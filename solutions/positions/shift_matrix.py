@@ -91,15 +91,6 @@ def a_long_way(rng):
         column; only the blocks along the diagonal are expected.
         Hint: What does `matrix[0::2, 0::2] = …` write to, and what `matrix[even, even] = …` with an
         array of indices?
-    rectangles_for_blocks + turns_the_other_way
-    turns_the_other_way + one_angle_for_all
-    turns_the_other_way + not_doubled
-    turns_the_other_way + doubled_twice
-    turns_the_other_way + multiplied_by_the_power
-    halves + not_doubled
-    no_minus + one_angle_for_all
-    no_minus + not_doubled
-    no_minus + multiplied_by_the_power
     lower_precision
     extra_axis
     returns_a_list

@@ -106,14 +106,6 @@ def long(rng):
         Hint: How many columns should there be? Which of them are for the cosines?
     backwards: Your sines have the wrong sign: the hands turn in the wrong direction.
         Hint: What is the sine of a small positive angle? Where does a minus come into your angles?
-    cosine_first + multiplied_by_the_power
-    cosine_first + not_doubled
-    cosine_first + counted_from_one
-    cosine_first + a_rate_for_each_column
-    sines_first + not_doubled
-    sines_first + multiplied_by_the_power
-    counted_from_one + not_doubled
-    not_doubled + multiplied_by_the_power
     transposed
     extra_axis
     lower_precision

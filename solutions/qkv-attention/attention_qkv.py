@@ -176,14 +176,6 @@ def unknown_words_with_values(rng):
         Hint: Does check(calculate_weights) pass? Put that right first, and let `attention_qkv` call it.
     weights_minus_sign: The weights have the wrong sign in their scores.
         Hint: Does check(calculate_weights) pass? Put that right first, and let `attention_qkv` call it.
-    weights_softmax_over_the_queries + mixture_scaled_too
-    weights_no_scale + weights_softmax_over_the_queries
-    weights_divides_by_d_k + weights_softmax_over_the_queries
-    weights_no_scale + mixes_the_keys
-    weights_divides_by_d_k + mixes_the_keys
-    weights_no_scale + queries_and_keys_exchanged
-    weights_no_scale + weights_only_exponentials
-    weights_no_scale + weights_turned
 """)
 def attention_qkv_with_slips(slip, queries, keys, values):
     if slip.hard_coded_attention:

@@ -164,19 +164,6 @@ def unknown_words(rng):
     root_of_all_the_numbers: You divided by the root of how many numbers all the keys hold together; it
         should be the size of one key.
         Hint: `keys.size` counts every number. Which part of `keys.shape` is d_k?
-    no_scale + softmax_over_the_queries
-    divides_by_d_k + softmax_over_the_queries
-    multiplies_by_the_scale + softmax_over_the_queries
-    root_of_the_number_of_keys + softmax_over_the_queries
-    no_scale + softmax_over_everything
-    no_scale + queries_and_keys_exchanged
-    divides_by_d_k + queries_and_keys_exchanged
-    root_of_the_number_of_keys + queries_and_keys_exchanged
-    divides_by_d_k + softmax_over_everything
-    no_scale + only_exponentials
-    divides_by_d_k + no_softmax
-    no_scale + softmax_applied_twice
-    multiplies_by_the_scale + queries_and_keys_exchanged
     rounded_weights: You rounded the weights: the check needs all the digits, and so does every later
         step.
         Hint: Round when you print, not in the function.

@@ -89,9 +89,6 @@ def single_precision(rng):
         Hint: What must all the weights add up to? By what must you divide each exponential?
     exponentials_of_shares: You divided first, and took the exponentials of the quotients.
         Hint: In the formula, which comes first: the exponential or the division?
-    no_exponential + over_everything
-    no_exponential + always_axis_0
-    powers_of_two + over_everything
     exponential_of_the_sum: You divided by the exponential of a sum, exp(x₁ + x₂ + …); divide by the sum
         of the exponentials.
         Hint: In which order do sum and exponential come below the fraction line?
@@ -107,13 +104,6 @@ def single_precision(rng):
         0.
         Hint: How would you write it for an array of three axes? Which argument of `np.sum` spares you
         the transpose?
-    no_exponential + always_axis_1
-    no_exponential + sums_without_their_axis
-    no_exponential + always_the_last_axis
-    powers_of_two + always_axis_0
-    powers_of_two + sums_without_their_axis
-    minus_sign + always_axis_0
-    minus_sign + sums_without_their_axis
     one_subtracted: You took e to the power x, less 1: `np.expm1`, or a 1 subtracted. A score of 0 then
         gets the weight 0.
         Hint: What is e to the power 0, and which weight should the smallest of 2, 1, 0 get?

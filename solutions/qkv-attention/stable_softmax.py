@@ -164,14 +164,6 @@ def single_precision_near_1000(rng):
     both_without_their_axis: The maxima and the sums both lost their axis, so NumPy lines them up with
         the wrong one: this is right for axis 0 only.
         Hint: Compare the shapes of the array and of its sums. What does `keepdims` change in them?
-    no_maximum_subtracted + always_axis_0
-    no_maximum_subtracted + sums_without_their_axis
-    no_maximum_subtracted + over_everything
-    no_maximum_subtracted + always_axis_1
-    no_maximum_subtracted + always_the_last_axis
-    maximum_of_the_whole_array + always_axis_0
-    maximum_of_the_whole_array + sums_without_their_axis
-    subtracts_the_mean + always_axis_0
     modifies_argument
     lower_precision
     returns_a_list

@@ -218,17 +218,12 @@ def none_before(rng):
         and not their left one, or a small number was added to the probabilities.
         Hint: Which end of a stretch belongs to it? With `uniform` 0, may the first token be taken if its
         probability is 0? Compare `>` and `>=`, or the two sides of `np.searchsorted`.
-    multiplied_by_the_temperature + from_the_far_end
-    multiplied_by_the_temperature + sorted_first
-    temperature_ignored + sorted_first
     largest_logit_when_cold: At temperature 0 you returned the largest logit itself. Expected is its
         position, the number of the token.
         Hint: Which function tells *where* the largest number stands?
     largest_logit_cut_off_when_cold: At temperature 0 you returned the largest logit itself, converted to
         a whole number. Expected is its position, the number of the token.
         Hint: Which function returns the *position* of the largest number?
-    largest_logit_cut_off_when_cold + no_maximum_subtracted
-    largest_logit_when_cold + no_maximum_subtracted
     probability_for_number: You return the probability of the token; the result should be the number of
         the token.
         Hint: Which is the index here, and which is the value at that index?

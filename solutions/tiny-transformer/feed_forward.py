@@ -129,13 +129,6 @@ def larger(rng):
         Hint: What is z + 0.044715 z³ multiplied by?
     no_cube: The part with the cube is missing inside the tanh: there is only √(2 / π) z.
         Hint: What is added to z before it is multiplied by √(2 / π)?
-    first_bias_late + no_second_bias
-    relu_for_gelu + no_biases
-    relu_for_gelu + no_second_bias
-    relu_for_gelu + no_first_bias
-    relu_for_gelu + residual_added
-    exact_gelu + no_second_bias
-    no_bend + no_biases
     lower_precision
     returns_a_list
     root_of_two_pi: Inside the tanh you have √(2π). Expected is the root of 2 / π.

@@ -121,15 +121,6 @@ def large_epsilon(rng):
         Hint: In which order do gain and bias stand in the formula? Where would brackets be needed?
     gain_and_bias_first: Gain and bias are used on the numbers as they came, and normalised away again.
         Hint: What should be the last step?
-    divided_by_the_variance + bias_before_gain
-    divided_by_the_variance + over_everything
-    divided_by_the_variance + over_axis_0
-    divided_by_the_variance + no_epsilon
-    over_everything + no_epsilon
-    over_axis_0 + no_epsilon
-    bias_before_gain + no_epsilon
-    bias_before_gain + epsilon_outside_the_root
-    divided_by_d_minus_one + no_epsilon
     modifies_argument
     lower_precision
     returns_a_list

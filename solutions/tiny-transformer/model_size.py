@@ -111,12 +111,6 @@ def no_block(rng):
     one_bias_for_all_tables_of_attention: You counted one bias of d numbers for all of attention; each of
         its four tables has one.
         Hint: How many biases does attention have, where it has any?
-    output_table_counted_again + no_last_norm
-    output_table_counted_again + no_positions
-    no_positions + no_last_norm
-    attention_biases_forgotten + no_biases_in_the_feed_forward
-    three_tables_of_attention + no_last_norm
-    attention_biases_forgotten + no_last_norm
     attention_biases_always: The biases of attention are always counted.
         Hint: Where does your code use `attention_bias`?
     everything_in_each_block: You multiplied everything by the number of blocks, the vectors of tokens

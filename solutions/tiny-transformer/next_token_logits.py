@@ -136,13 +136,6 @@ def square(rng):
         Hint: Is there an `argmax` too many?
     compared_with_shifted_tokens: The position vectors came into the last product as well.
         Hint: What does the last line of the formula compare the vectors with?
-    no_mask + no_last_norm
-    no_positions + no_mask
-    no_positions + no_last_norm
-    mask_turned + no_last_norm
-    no_mask + last_word_only
-    no_mask + probabilities
-    no_last_norm + vectors_for_logits
     modifies_argument
     lower_precision
     last_block_left_out: The last block is left out.

@@ -159,14 +159,6 @@ def large(rng):
     feed_forward_reads_the_first_norm: The feed-forward reads the normalised words that attention read;
         it should read the second norm of what attention has made of x.
         Hint: Which two entries of `parameters` have you not used? What is the second norm taken of?
-    only_queries_normed + first_norm_twice
-    no_residuals + no_norms
-    post_norm + mask_ignored
-    first_norm_twice + mask_ignored
-    first_norm_twice + no_residual_at_attention
-    first_norm_twice + no_residual_at_feed_forward
-    post_norm + first_norm_twice
-    no_residuals + mask_ignored
     modifies_argument
     returns_a_tuple
     lower_precision

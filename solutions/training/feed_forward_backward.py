@@ -177,9 +177,6 @@ def larger(rng):
     tables_not_turned: You multiplied by the weight matrices as they are; the backward pass needs them
         transposed.
         Hint: C = A B: for A it is G Bᵀ. What does the T mean?
-    no_slope + z_for_the_second_table
-    no_slope + first_bias_not_in_z
-    only_the_first_half + biases_along_axis_0
 """)
 def feed_forward_backward_with_slips(slip, upstream, x, w_1, b_1, w_2, b_2):
     constant = slip.choose(0.044715, constant_ten_times_as_large=0.44715)

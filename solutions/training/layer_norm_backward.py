@@ -171,10 +171,6 @@ def large_epsilon(rng):
         Hint: Which `ddof` does your function of NumPy (or of a library) use?
     upstream_normalised: You normalised the upstream gradient, as the way forward does with x.
         Hint: What has x to do with your result?
-    gain_forgotten + mean_and_spread_as_if_fixed
-    mean_and_spread_as_if_fixed + added_up_along_axis_0
-    mean_and_spread_as_if_fixed + no_epsilon
-    gain_forgotten + through_the_variance_forgotten
     modifies_argument
 """)
 def layer_norm_backward_with_slips(slip, upstream, x, gain, epsilon=1e-5):

@@ -151,9 +151,6 @@ def near_the_end(rng):
         Hint: What is 5 // 10 in Python?
     all_counted_from_0: You count all steps from 0; `step` is 1 at the first step.
         Hint: What is the rate at step 1, and at step `warmup`?
-    no_warmup + straight_down
-    final_ignored + straight_down
-    final_ignored + counted_from_the_first_step
 """)
 def learning_rate_with_slips(slip, step, steps, warmup, peak, final=0.0):
     rising = step <= warmup

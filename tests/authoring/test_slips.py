@@ -20,13 +20,8 @@ SLIPS = """
         Hint: What does the formula do last?
     sum_of_squares: You squared the numbers. Hint: Which power has x?
 
-    no_scale + sum_of_squares
     returns_a_list
 """
-
-SLIPS_ONLY = (
-    "no_scale: You forgot it. Hint: What?\nsum_of_squares: Squared. Hint: Power?\nreturns_a_list"
-)
 
 
 def scale_with_slips(slip, x):
@@ -48,27 +43,23 @@ def make_exercise(text=SLIPS, function=scale_with_slips):
     return make_lab(text, function).exercises["answer"]
 
 
-def test_each_slip_and_each_pair_is_a_misconception_with_its_sentences():
-    first, second, pair, mistake = make_exercise().misconceptions
+def test_each_slip_is_a_misconception_with_its_sentences():
+    first, second, mistake = make_exercise().misconceptions
     assert (first.name, first.means, first.nudge) == (
         "no-scale",
         "You did not divide by the root of d.",
         "What does the formula do last?",
     )
     assert second.name == "sum-of-squares"
-    assert pair.name == "no-scale + sum-of-squares"
-    assert pair.means == f"There are two mistakes. {first.means} {second.means}"
-    assert pair.nudge == first.nudge
     assert mistake.name == "returns-a-list"
     assert (mistake.means, mistake.nudge) == MISTAKES["returns-a-list"]
 
 
 def test_each_function_makes_its_own_slips_and_no_others():
-    first, second, pair, mistake = (m.function for m in make_exercise().misconceptions)
+    first, second, mistake = (m.function for m in make_exercise().misconceptions)
     x = np.array([2.0, 3.0, 4.0, 5.0])
     assert first(x).tolist() == x.tolist()
     assert second(x).tolist() == (x**2 / 2).tolist()
-    assert pair(x).tolist() == (x**2).tolist()
     assert mistake(x) == (x / 2).tolist()
 
 
@@ -94,11 +85,8 @@ def test_a_slip_that_the_list_does_not_name_is_refused_with_the_nearest_name():
     ("text", "sentence"),
     [
         ("no scale: You forgot it. Hint: What?", "the entry 'no scale: You forgot it. Hint: What?' cannot be read"),
-        ("a: One. Hint: 1?\nb: Two. Hint: 2?\na + b: Both.", "the pair 'a + b' has an explanation"),
-        ("\na: One. Hint: 1?\n    a + b", "the pair 'a + b' is indented further than the entry above"),
+        ("a: One. Hint: 1?\nb: Two. Hint: 2?\na + b", "the entry 'a + b' cannot be read"),
         ("a: One. Hint: 1? Hint: 2?", "the entry 'a' has two hints; write one."),
-        ("a: One. Hint: 1?\na + a", "the pair 'a + a' is one slip twice"),
-        ("no_scale: One. Hint: 1?\nno_scale + no_scal", "is made of no slip 'no_scal'; did you mean 'no_scale'?"),
     ],
 )  # fmt: skip
 def test_a_list_that_cannot_be_read_is_refused_with_the_entry(text, sentence):
@@ -165,21 +153,11 @@ def test_a_function_that_raises_without_a_slip_is_one_sentence():
 
 
 def test_a_slip_that_the_function_never_asks_for_is_named():
-    weaknesses = find_lab_weaknesses(make_lab(f"forgotten: A. Hint: B?\n{SLIPS_ONLY}"))
+    weaknesses = find_lab_weaknesses(make_lab(f"{SLIPS}\n    forgotten: A. Hint: B?"))
     assert weaknesses == [
         "a-lab: answer: the misconception 'forgotten' is in the list of slips, and the function never "
         "asks for `slip.forgotten`."
     ]
-
-
-def test_a_pair_whose_slips_cancel_each_other_out_is_named():
-    def scale_up_and_down(slip, x):
-        factor = slip.choose(1, twice=2) * slip.choose(1, half=0.5)
-        return factor * x / np.sqrt(x.size)
-
-    text = "twice: A. Hint: B?\nhalf: C. Hint: D?\ntwice + half"
-    (weakness,) = find_lab_weaknesses(make_lab(text, scale_up_and_down))
-    assert "its two slips cancel each other out" in weakness
 
 
 def test_an_error_in_a_slip_gets_no_advice_that_a_list_cannot_follow():

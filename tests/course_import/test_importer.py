@@ -161,7 +161,7 @@ def test_functions_variables_and_manually_graded_answers_are_imported_and_build(
     )
     paint = (course / "solutions/tiles-and-paint/answer_paint.py").read_text("utf-8")
     assert 'hold", hidden=True' in paint.replace("'", '"')  # one of the two is in hidden tests only
-    assert not answer_key._read_exercise_key(
+    assert not answer_key.read_exercise_key(
         course / "notebooks/tiles-and-paint/answers/answer_paint.key",
         "answer_paint",
     ).test_cases

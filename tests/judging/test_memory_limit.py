@@ -108,7 +108,7 @@ def test_the_reference_keeps_to_its_own_limit(exercise):
 def test_a_key_records_which_mistakes_take_too_much_memory(exercise, tmp_path):
     path = tmp_path / "sums.key"
     path.write_bytes(answer_key.encode_key(exercise))
-    key = answer_key._read_exercise_key(path, "sums")
+    key = answer_key.read_exercise_key(path, "sums")
     assert key.test_cases[1].inputs.memory == LIMIT
     assert [case.mistakes["whole-square"].peak_bytes > LIMIT for case in key.test_cases] == [
         False,

@@ -321,7 +321,7 @@ def key_of(tmp_path, wrong, rules="", result="", body=""):
     written = tmp_path / "mean_of_first_steps.key"
     written.write_bytes(answer_key.encode_key(exercise))
     answer_key.clear_cache()
-    return exercise, answer_key._read_exercise_key(written, exercise.name)
+    return exercise, answer_key.read_exercise_key(written, exercise.name)
 
 
 @pytest.mark.parametrize("kind", RESULTS)

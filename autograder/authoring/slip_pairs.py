@@ -1,0 +1,280 @@
+"""Predict the results of two slips at once, for every two slips of a list.
+
+Many wrong answers have two mistakes. An author explains each slip alone (see
+`autograder.authoring.slips`); the pairs follow from them. There are some hundred pairs in an
+exercise, so an answer key holds their results in a few small cases only.
+
+A pair is left out if a check could not tell that an answer has these two mistakes: if it gives the
+result of one slip alone, of another misconception or of another pair, or raises an error.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+
+import numpy as np
+
+from autograder.core.errors import AutograderError
+from autograder.judging.compare import compare_outcome, same_outcome
+from autograder.judging.judge import adapt_rules_to_precision
+from autograder.judging.student_calls import call_student_function
+from autograder.values.case_records import (
+    CallOutcome,
+    ComparisonRules,
+    Misconception,
+    TestCase,
+    Value,
+)
+from autograder.values.perturbation import perturb_last_digits
+from autograder.values.value_types import find_arrays, map_inputs
+
+MIN_PAIR_NUMBERS = 20  # numbers in the results of a pair together, if the cases have as many
+WHOLE_NUMBER_WEIGHT = 0.25  # a whole number or a boolean is more often the same by chance
+MAX_PAIR_CASE_NUMBERS = 500  # a case with a larger result is not used
+_PERTURBED_TOLERANCE = 1e-9
+_LARGEST_SUMMAND = 1e9  # keeps the summary of a huge result finite
+_SIMILAR = 0.01  # relative difference of two summaries, below which results are compared
+
+PairOutcomes = dict[str, CallOutcome]  # by the name of the pair
+_OutcomesByCase = dict[int, CallOutcome]  # by the index of the case
+
+
+def predict_slip_pairs(
+    misconceptions: Sequence[Misconception],
+    test_cases: Sequence[TestCase],
+    rules: ComparisonRules,
+    limit_time: Callable[[Misconception], AbstractContextManager],
+) -> list[PairOutcomes]:
+    """Return for each test case the results of the pairs of slips that it tells apart.
+
+    Parameters
+    ----------
+    misconceptions : sequence of Misconception
+        Pairs of slips, with the wrong function of each.
+    test_cases : sequence of TestCase
+        The test cases that students see.
+    limit_time : callable
+        Makes the context in which a pair's function is called. The context raises AutograderError
+        if the calls do not end in time.
+    """
+    usable_cases = _list_usable_cases(test_cases)
+    pairs = []
+    for misconception in misconceptions:
+        pair = _Pair(misconception, usable_cases, rules)
+        try:
+            with limit_time(misconception):
+                is_recognisable = pair.choose_cases()
+        except AutograderError:
+            continue  # the two slips together do not end in time
+        if is_recognisable:
+            pairs.append(pair)
+    ambiguous = _tell_pairs_apart(pairs, test_cases, rules, limit_time)
+    predicted: list[PairOutcomes] = [{} for _ in test_cases]
+    for pair in pairs:
+        if pair.name not in ambiguous:
+            for index, outcome in pair.chosen.items():
+                predicted[index][pair.name] = outcome
+    return predicted
+
+
+def _list_usable_cases(test_cases: Sequence[TestCase]) -> dict[int, TestCase]:
+    """Return the cases whose results a key may hold, by index; those with small results first."""
+    usable_cases = []
+    for index, test_case in enumerate(test_cases):
+        is_small = _list_numbers(test_case.expected).size <= MAX_PAIR_CASE_NUMBERS
+        if is_small and not test_case.edge and test_case.inputs.memory is None:
+            usable_cases.append((index, test_case))
+    return dict(sorted(usable_cases, key=lambda entry: _list_numbers(entry[1].expected).size))
+
+
+def _list_numbers(value: Value) -> np.ndarray:
+    """Return all numbers of a value, its arrays included, in one array of float64, shape (n,)."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return np.concatenate([np.empty(0), *map(_list_numbers, value)])
+    if isinstance(value, bool | int | float):
+        return np.array([value], np.float64)
+    numbers = [array.ravel() for array in find_arrays(value) if array.dtype.kind in "fiub"]
+    return np.concatenate([np.empty(0), *numbers])
+
+
+class _Pair:
+    """Two slips at once: the results of their wrong function, and the cases chosen for the key.
+
+    `chosen` holds the results that the key is to hold.
+    """
+
+    def __init__(
+        self,
+        misconception: Misconception,
+        usable_cases: Mapping[int, TestCase],
+        rules: ComparisonRules,
+    ):
+        assert misconception.function is not None
+        self.name = misconception.name
+        self.chosen: _OutcomesByCase = {}
+        self.misconception = misconception
+        self._function = misconception.function
+        self._usable_cases = usable_cases
+        self._rules = rules
+        self._slips = misconception.name.split(" + ")
+        self._predicted: dict[int, CallOutcome | None] = {}
+
+    def predict(self, index: int) -> CallOutcome | None:
+        """Return the result in a case; None if it is no use to recognise the pair by.
+
+        It is none if it is right, large, an error, or NaN where no slip alone gives NaN. A result
+        is none as well if it depends on the last digits of the inputs: it would differ between
+        processors.
+        """
+        if index not in self._predicted:
+            self._predicted[index] = self._call(self._usable_cases[index])
+        return self._predicted[index]
+
+    def _call(self, test_case: TestCase) -> CallOutcome | None:
+        outcome = call_student_function(self._function, test_case.inputs, self._rules.call)
+        if not self._is_usable(outcome, test_case):
+            return None
+        perturbed_inputs = map_inputs(test_case.inputs, perturb_last_digits)
+        perturbed_outcome = call_student_function(
+            self._function, perturbed_inputs, self._rules.call
+        )
+        strict_rules = replace(self._rules, tolerance=_PERTURBED_TOLERANCE)
+        return outcome if same_outcome(outcome, perturbed_outcome, strict_rules) else None
+
+    def _is_usable(self, outcome: CallOutcome, test_case: TestCase) -> bool:
+        numbers = _list_numbers(outcome.value)
+        if outcome.error or numbers.size > MAX_PAIR_CASE_NUMBERS:
+            return False
+        if np.isnan(numbers).any():
+            slips = [test_case.mistakes[name] for name in self._slips]
+            if not any(np.isnan(_list_numbers(slip.value)).any() for slip in slips):
+                return False
+        inputs = test_case.inputs
+        return compare_outcome(test_case.expected, outcome, self._rules, inputs) is not None
+
+    def choose_cases(self) -> bool:
+        """Choose the first cases that tell the pair from each of its slips; False if none do."""
+        numbers = 0.0
+        untold_slips = set(self._slips)  # slips that give the same results so far
+        for index, test_case in self._usable_cases.items():
+            if numbers >= MIN_PAIR_NUMBERS and not untold_slips:
+                break
+            outcome = self.predict(index)
+            if outcome is None:
+                continue
+            differing_slips = self._list_differing_slips(outcome, test_case)
+            if differing_slips & untold_slips or len(differing_slips) == len(self._slips):
+                self.chosen[index] = outcome
+                numbers += _count_informative_numbers(outcome.value)
+                untold_slips -= differing_slips
+        return not untold_slips
+
+    def _list_differing_slips(self, outcome: CallOutcome, test_case: TestCase) -> set[str]:
+        """Return the names of the slips that alone give another result in a case."""
+        rules = adapt_rules_to_precision(self._rules, test_case.expected)
+        differing = set()
+        for name in self._slips:
+            if not same_outcome(outcome, test_case.mistakes[name], rules):
+                differing.add(name)
+        return differing
+
+    def add_case_that_tells_from(self, other: "_Pair | str") -> bool:
+        """Add a case in which another pair, or a misconception, gives another result.
+
+        Return False if there is no such case.
+        """
+        for index, test_case in self._usable_cases.items():
+            outcome = self.predict(index)
+            if isinstance(other, str):
+                other_outcome: CallOutcome | None = test_case.mistakes[other]
+            else:
+                other_outcome = other.predict(index)
+            if outcome is None or other_outcome is None:
+                continue
+            rules = adapt_rules_to_precision(self._rules, test_case.expected)
+            if not same_outcome(outcome, other_outcome, rules):
+                self.chosen[index] = outcome
+                if isinstance(other, _Pair):
+                    other.chosen[index] = other_outcome
+                return True
+        return False
+
+
+def _count_informative_numbers(value: Value) -> float:
+    """Return how many numbers a result holds; whole numbers and booleans count less."""
+    numbers = _list_numbers(value)
+    if np.array_equal(numbers, np.rint(numbers), equal_nan=True):
+        return numbers.size * WHOLE_NUMBER_WEIGHT
+    return numbers.size
+
+
+def _tell_pairs_apart(
+    pairs: Sequence[_Pair],
+    test_cases: Sequence[TestCase],
+    rules: ComparisonRules,
+    limit_time: Callable[[Misconception], AbstractContextManager],
+) -> set[str]:
+    """Add cases to pairs that have the same results as another one, or as a misconception.
+
+    Return the names of those that no case tells apart.
+    """
+    groups: dict[tuple[int, ...], list[_Pair]] = {}
+    for pair in pairs:
+        groups.setdefault(tuple(pair.chosen), []).append(pair)
+    ambiguous: set[str] = set()
+    for indices, group in groups.items():
+        by_name = {pair.name: pair for pair in group}
+        outcomes = {pair.name: dict(pair.chosen) for pair in group}
+        for name in test_cases[0].mistakes:
+            outcomes[name] = {index: test_cases[index].mistakes[name] for index in indices}
+        for names in _list_similar(outcomes):
+            members = [by_name[name] for name in names if name in by_name]
+            first, second = (outcomes[name] for name in names)
+            if not members or not _are_same(first, second, test_cases, rules):
+                continue
+            pair = members.pop(0)
+            other = members.pop() if members else next(n for n in names if n != pair.name)
+            try:
+                with limit_time(pair.misconception):
+                    is_told_apart = pair.add_case_that_tells_from(other)
+            except AutograderError:
+                is_told_apart = False
+            if not is_told_apart:
+                ambiguous.add(pair.name)
+    return ambiguous
+
+
+def _list_similar(outcomes: Mapping[str, _OutcomesByCase]) -> Iterator[tuple[str, str]]:
+    """Yield the names of every two wrong functions whose numbers are nearly the same.
+
+    Comparing all results of all functions with each other would take long.
+    """
+    summaries = sorted((_summarise(results), name) for name, results in outcomes.items())
+    for position, (summary, name) in enumerate(summaries):
+        for other_summary, other_name in summaries[position + 1 :]:
+            if other_summary - summary > _SIMILAR * (other_summary + 1):
+                break
+            yield name, other_name
+
+
+def _summarise(outcomes: _OutcomesByCase) -> float:
+    """Return a number that is nearly the same for two functions with nearly the same results."""
+    numbers = _list_numbers([outcome.value for outcome in outcomes.values()])
+    sizes = np.minimum(np.abs(np.nan_to_num(numbers)), _LARGEST_SUMMAND)
+    return float(sizes @ np.arange(1, len(sizes) + 1))
+
+
+def _are_same(
+    first: _OutcomesByCase,
+    second: _OutcomesByCase,
+    test_cases: Sequence[TestCase],
+    rules: ComparisonRules,
+) -> bool:
+    """Return True if two wrong functions give the same results in the same cases."""
+    for index, outcome in first.items():
+        case_rules = adapt_rules_to_precision(rules, test_cases[index].expected)
+        if not same_outcome(outcome, second[index], case_rules):
+            return False
+    return True

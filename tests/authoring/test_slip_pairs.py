@@ -1,0 +1,266 @@
+"""Test the pairs of slips, which an answer key recognises although the author lists only slips."""
+
+import numpy as np
+import pytest
+from small_lab import lab_of
+
+from autograder.authoring import inputs, slip_pairs
+from autograder.judging.judge import judge
+from autograder.judging.student_calls import call_student_function
+from autograder.student.answer_key import encode_key, read_exercise_key
+
+SLIPS = """
+    no_scale: You did not divide by the root of d. Hint: What does the formula do last?
+    squared: You squared the numbers. Hint: Which power has x?
+    negative: The sign is wrong. Hint: Which sign has the result?
+"""
+ROWS = 5
+
+
+def scale_with_slips(slip, x):
+    if slip.squared:
+        x = x**2
+    if slip.negative:
+        x = -x
+    return x / slip.choose(np.sqrt(x.size), no_scale=1)
+
+
+def make_exercise(function=scale_with_slips, text=SLIPS, size=ROWS):
+    lab = lab_of(lambda x: x / np.sqrt(x.size), lambda rng: inputs(rng.normal(size=size)))
+    exercise = lab.exercises["answer"]
+    exercise.slips(text)(function)
+    return exercise
+
+
+def list_pairs(exercise):
+    predicted = exercise.predict_slip_pairs()
+    return list(dict.fromkeys(name for outcomes in predicted for name in outcomes))
+
+
+def write_and_read_key(exercise, folder):
+    path = folder / "answer.key"
+    path.write_bytes(encode_key(exercise))
+    return read_exercise_key(path, "answer")
+
+
+def test_a_key_recognises_every_two_slips_and_explains_both(tmp_path):
+    exercise = make_exercise()
+    assert list_pairs(exercise) == [
+        "no-scale + squared",
+        "no-scale + negative",
+        "squared + negative",
+    ]
+    key = write_and_read_key(exercise, tmp_path)
+    for answer, name in [
+        (lambda x: x**2, "no-scale + squared"),
+        (lambda x: -x, "no-scale + negative"),
+        (lambda x: -(x**2) / np.sqrt(x.size), "squared + negative"),
+        (lambda x: x, "no-scale"),
+    ]:
+        outcomes = [call_student_function(answer, case.inputs) for case in key.test_cases]
+        finding = judge(key.test_cases, outcomes, key.rules, key.misconceptions)
+        assert finding.misconception == name
+    first, second = key.misconceptions[0], key.misconceptions[2]
+    pair = next(m for m in key.misconceptions if m.name == "no-scale + negative")
+    assert pair.means == f"There are two mistakes. {first.means} {second.means}"
+    assert pair.nudge == first.nudge
+
+
+def test_an_answer_that_is_right_in_one_case_has_no_pair_that_is_wrong_there(tmp_path):
+    key = write_and_read_key(make_exercise(), tmp_path)
+    case = next(case for case in key.test_cases if "no-scale + negative" in case.mistakes)
+
+    def answer(x):
+        return x / np.sqrt(x.size) if np.array_equal(x, case.inputs.args[0]) else -x
+
+    outcomes = [call_student_function(answer, case.inputs) for case in key.test_cases]
+    finding = judge(key.test_cases, outcomes, key.rules, key.misconceptions)
+    assert finding.misconception != "no-scale + negative"
+
+
+def replaces_the_other(slip, x):
+    return slip.choose(x / np.sqrt(x.size), no_scale=x, squared=x**2, negative=-x)
+
+
+def raises_with_two_slips(slip, x):
+    if slip.squared and slip.negative:
+        raise ValueError("the shapes do not fit")
+    return scale_with_slips(slip, x)
+
+
+def gives_nan_with_two_slips(slip, x):
+    result = scale_with_slips(slip, x)
+    return result * np.nan if slip.squared and slip.negative else result
+
+
+def is_right_with_two_slips(slip, x):
+    return x / np.sqrt(x.size) if slip.squared and slip.negative else scale_with_slips(slip, x)
+
+
+def depends_on_the_last_digits(slip, x):
+    result = scale_with_slips(slip, x)
+    return (x * 3.1 - x * 3.1000001 + x * 1e-7) * 1e7 if slip.squared and slip.negative else result
+
+
+def does_not_end_with_two_slips(slip, x):
+    while slip.squared and slip.negative:
+        pass
+    return scale_with_slips(slip, x)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        raises_with_two_slips,
+        gives_nan_with_two_slips,
+        is_right_with_two_slips,
+        depends_on_the_last_digits,
+        does_not_end_with_two_slips,
+    ],
+)
+def test_a_pair_that_no_answer_can_be_recognised_by_is_left_out(function):
+    exercise = make_exercise(function)
+    exercise.limits_calls = True
+    exercise.lab.limits["call_seconds"] = 0.2
+    assert list_pairs(exercise) == ["no-scale + squared", "no-scale + negative"]
+
+
+def test_a_pair_that_gives_the_result_of_one_slip_is_left_out():
+    assert list_pairs(make_exercise(replaces_the_other)) == []
+
+
+def test_of_pairs_with_the_same_results_in_all_cases_one_is_kept():
+    def function(slip, x):
+        if slip.negative and (slip.no_scale or slip.squared):
+            return x + 1
+        return scale_with_slips(slip, x)
+
+    assert list_pairs(make_exercise(function)) == ["no-scale + squared", "squared + negative"]
+
+
+def test_pairs_with_the_same_results_in_a_small_case_are_told_apart_by_a_larger_one():
+    size = slip_pairs.MIN_PAIR_NUMBERS
+
+    def function(slip, x):
+        if slip.negative and (slip.no_scale or slip.squared):
+            return x + (1 if x.size < size + 2 or slip.squared else 2)
+        return scale_with_slips(slip, x)
+
+    cases = [draw_numbers(size), draw_numbers(size + 1), draw_numbers(size + 2)]
+    lab = lab_of(lambda x: x / np.sqrt(x.size), *cases)
+    exercise = lab.exercises["answer"]
+    exercise.slips(SLIPS)(function)
+    small, other, large = exercise.predict_slip_pairs()
+    both = {"no-scale + negative", "squared + negative"}
+    assert small.keys() == {*both, "no-scale + squared"}
+    assert other.keys() == set()
+    assert large.keys() == both
+
+
+def test_a_pair_with_the_results_of_another_misconception_is_left_out():
+    exercise = make_exercise()
+    exercise.misconception(means="You returned the squares.", nudge="Which power?")(squares)
+    assert list_pairs(exercise) == ["no-scale + negative", "squared + negative"]
+
+
+def squares(x):
+    return x**2
+
+
+def roots(slip, x):
+    with np.errstate(invalid="ignore"):
+        return np.log(x) if slip.squared else scale_with_slips(slip, x)
+
+
+def test_a_pair_may_give_nan_where_one_of_its_slips_does():
+    assert list_pairs(make_exercise(roots)) == ["no-scale + negative"]
+
+    def negative_roots(slip, x):
+        return roots(slip, -x) if slip.negative else roots(slip, x)
+
+    assert "squared + negative" in list_pairs(make_exercise(negative_roots))
+
+
+def test_a_pair_is_told_from_one_slip_in_one_case_and_from_the_other_in_another():
+    """One slip shows in short arguments only, the other in long ones."""
+
+    def function(slip, x):
+        scale = np.sqrt(x.size)
+        if slip.no_scale and x.size < 4:
+            scale = 1
+        return -x / scale if slip.negative and x.size > 3 else x / scale
+
+    lab = lab_of(
+        lambda x: x / np.sqrt(x.size),
+        lambda rng: inputs(rng.normal(size=3)),
+        lambda rng: inputs(rng.normal(size=6)),
+    )
+    exercise = lab.exercises["answer"]
+    text = "no_scale: A. Hint: B?\nnegative: C. Hint: D?"
+    exercise.slips(text)(function)
+    assert list_pairs(exercise) == ["no-scale + negative"]
+    assert all(exercise.predict_slip_pairs()), "one case each"
+
+
+def test_a_pair_that_the_author_has_combined_is_not_made_again():
+    exercise = make_exercise()
+    exercise.combined_misconception(no_scale, squared)(squares)
+    names = [pair.name for pair in exercise.make_slip_pairs()]
+    assert names == ["no-scale + negative", "squared + negative"]
+
+
+def no_scale():
+    """Name of a slip."""
+
+
+def squared():
+    """Name of a slip."""
+
+
+def test_a_key_holds_a_pair_in_small_cases_only():
+    size = slip_pairs.MAX_PAIR_CASE_NUMBERS
+    assert list_pairs(make_exercise(size=size))
+    assert list_pairs(make_exercise(size=size + 1)) == []
+
+
+def test_a_key_holds_enough_results_of_a_pair_to_tell_it_from_others():
+    size = slip_pairs.MIN_PAIR_NUMBERS // 2 + 1
+    lab = lab_of(lambda x: x / np.sqrt(x.size), *[draw_numbers(size)] * 4)
+    lab.exercises["answer"].slips(SLIPS)(scale_with_slips)
+    predicted = lab.exercises["answer"].predict_slip_pairs()
+    assert ["no-scale + squared" in outcomes for outcomes in predicted] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_whole_numbers_count_less_since_they_are_more_often_the_same_by_chance():
+    size = slip_pairs.MIN_PAIR_NUMBERS // 2 + 1
+    lab = lab_of(lambda x: x, *[lambda rng: inputs(rng.integers(2, 90, size=size))] * 4)
+    lab.exercises["answer"].slips("twice: A. Hint: B?\nthrice: C. Hint: D?")(
+        lambda slip, x: x * slip.choose(1, twice=2) * slip.choose(1, thrice=3)
+    )
+    assert all(lab.exercises["answer"].predict_slip_pairs())
+
+
+def draw_numbers(size):
+    return lambda rng: inputs(rng.normal(size=size))
+
+
+def test_an_exercise_with_a_comparison_of_its_own_has_no_pairs():
+    exercise = make_exercise()
+    exercise.rules = type(exercise.rules)(equality="numpy:array_equal")
+    assert list_pairs(exercise) == []
+
+
+def test_a_pair_is_found_by_its_name_with_the_sentences_of_both():
+    exercise = make_exercise()
+    pair = exercise.find_misconception("no-scale + negative")
+    assert pair.means == (
+        "There are two mistakes. You did not divide by the root of d. The sign is wrong."
+    )
+    assert exercise.find_misconception("negative").means == "The sign is wrong."
+    for name in (None, "", "unknown", "no-scale + unknown", "no-scale + squared + negative"):
+        assert exercise.find_misconception(name) is None
