@@ -74,6 +74,7 @@ _ERROR_PATTERNS = (
     (r"out of bounds|tuple index out of range|too many indices", "axis-that-is-not-there"),
     (r"axes don't match|axes do not match|repeated axis", "axes-that-do-not-match"),
     (r"is not defined", "name-not-defined"),
+    (r"arrays used as indices must be of integer", "fractions-for-places"),
     (r"slice indices must be integers|float\S* object cannot be interpreted as an integer|"
      r"only integers, slices|a single integer, got '|indices must be integers or slices, not float",
      "fraction-for-a-place"),
@@ -230,6 +231,10 @@ def choose_hint(mistake: str, outcome: CallOutcome) -> str | None:
     """
     if mistake == "more-values-than-names" and "np.split" in explain_error(mistake, outcome):
         return "Into how many parts should the axis be cut?"
+    if mistake == "variable-without-a-value" and "You call a variable" in explain_error(
+        mistake, outcome
+    ):
+        return ""
     if mistake == "array-for-yes-or-no":
         return _choose_hint_on_truth(outcome)
     return "" if _explanation_names_right_code(mistake, outcome) else None
@@ -376,7 +381,7 @@ def _explain_unpacking(outcome: CallOutcome) -> str:
         )
     if re.search(r"\bnp\.(array_)?split\(", code) and "too many" in outcome.error:
         return (
-            "`np.split(x, n)` makes n parts, and here these are more than the names on the left "
+            "`np.split(x, n)` makes n parts, and that is more than the names on the left "
             "of `=`. (PyTorch's `split` takes the length of a part.)"
         )
     if not re.search(r"\.shape\s*$", code) or "," not in target:
@@ -402,8 +407,8 @@ def _explain_variable_without_value(outcome: CallOutcome) -> str:
         )
     if re.search(rf"\b{name}\b[^=]*=[^=].*\b{name}\s*[\(\[]", code):
         return (
-            f"The line assigns to `{name}`, so Python takes `{name}` for a variable of this function everywhere "
-            f"in it, also where you mean the other `{name}`. Give your variable another name."
+            f"You call a variable `{name}`. In the whole function this name then means the "
+            f"variable, also where you mean the other `{name}`. Give your variable another name."
         )
     return (
         f"`{name}` has no value yet when the line runs: it is assigned only in an `if`, a loop or a later line "
@@ -524,8 +529,8 @@ def _explain_wrong_arguments(outcome: CallOutcome) -> str:
     flattening = re.search(r"\.(flatten|ravel)\(", code)
     if flattening and "order must be str" in outcome.error:
         return (
-            f"`{flattening[1]}` takes no axis in NumPy (PyTorch's does): it makes one axis of all. "
-            "To join two axes, use `x.reshape(...)`."
+            f"`{flattening[1]}` takes no axis in NumPy (PyTorch's does): it joins all axes into "
+            "one. To join two axes, use `x.reshape(...)`."
         )
     if "either both or neither" in outcome.error:
         return "`np.where` needs three arguments: the condition, the value where it is true, and the other value."
@@ -628,6 +633,13 @@ def _explain_comparison_without_brackets(outcome: CallOutcome) -> str:
             return (
                 "Python reads `a <= b < c` as `a <= b and b < c`, and `and` needs a single True or "
                 "False. For arrays, write `(a <= b) & (b < c)`."
+            )
+    for node in ast.walk(tree):
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            code = ast.unparse(node.operand)
+            return (
+                f"`not` works for a single True or False, and `{code}` is an array. For each entry "
+                f"of an array of True and False, write `~{code}`."
             )
     builtin = _find_builtin_extremum(tree)
     if builtin:

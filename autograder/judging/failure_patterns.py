@@ -21,6 +21,7 @@ from autograder.values.value_types import apply_view, find_arrays, short_repr
 from autograder.values.wording import describe_axis, format_ordinal
 
 LARGE_NUMBER = 300
+MIN_SHAPES = 2  # of expected results, to say that they are an argument's shape
 MIN_SHOWN_NUMBERS = 3  # in a result, to judge its correlation with the expected one
 WEAK_CORRELATION = 0.5  # in the shown result, to suspect an early step
 SCALAR_TYPES = (bool, int, float, str, DeferredCall)
@@ -41,21 +42,17 @@ def describe_failing_feature(cases: Sequence[JudgedCase]) -> str:
             failing.append(features)
     if not passing or not failing:
         return ""
-    total = f"{len(cases)} cases"
-    if any(case.test_case.edge for case in cases):
-        total += " (edge cases included)"
-    right = f"{len(passing)} of {total} are right"
     in_all = _find_separating_features(failing, passing)
     if in_all:
         if len(failing) == 1:
-            return f"{right}. The failing case has {in_all[0]}."
-        return f"{right}. All failing cases have {in_all[0]}."
+            return f"The only case that fails has {in_all[0]}."
+        return f"All failing cases have {in_all[0]}, and no other case has."
     pair = _find_repeated_features_of_group(failing, passing)[:2]
     if pair and not any(set(pair).isdisjoint(features) for features in failing):
-        return f"{right}. All failing cases have {join_words(pair, 'or')}."
+        return f"All failing cases have {join_words(pair, 'or')}, and no other case has."
     in_right = _find_separating_features(passing, failing)
     if in_right and len(passing) > 1:
-        return f"Only {len(passing)} of {total} are right: those with {in_right[0]}."
+        return f"Only the cases with {in_right[0]} are right."
     return ""
 
 
@@ -242,7 +239,7 @@ def describe_difference_pattern(
     if are_indices:  # a place or a token: near the right one is no nearer to right
         return _join_sentences(*places)
     correlation = _describe_correlation(numeric_pairs)
-    if any(places) and "hardly" in correlation:
+    if any(places) and "do not rise" in correlation:
         correlation = ""  # a part is right, so that an early step can hardly be wrong
     return _join_sentences(*places, correlation)
 
@@ -283,14 +280,14 @@ def _describe_correlation(pairs: Sequence[ArrayPair]) -> str:
         return ""
     if shown > 0.9 and np.median(correlations) > 0.9:
         return (
-            "Your numbers are strongly correlated with the expected ones "
-            f"({_format_correlation(shown)}), so most of the formula is right."
+            f"Your numbers rise and fall with the expected ones ({_format_correlation(shown)}), so "
+            "much of the formula is right. Which step is missing, different, or one too many?"
         )
     is_low_here = abs(shown) < WEAK_CORRELATION
     if is_low_here and len(correlations) > 2 and np.mean(np.abs(correlations)) < 0.3:
         return (
-            "Your numbers are hardly correlated with the expected ones, so an early step is probably "
-            "wrong. Check the first steps and their inputs."
+            "Your numbers do not rise and fall with the expected ones, so an early step is "
+            "probably wrong. Check the first steps and their inputs."
         )
     return ""
 
@@ -307,12 +304,12 @@ def _format_correlation(correlation: float) -> str:
     """Format a correlation; one that is not perfect is never shown as 1.00.
 
     >>> _format_correlation(0.98), _format_correlation(0.99973), _format_correlation(0.9999999)
-    ('r = 0.98', 'r = 0.9997', 'r > 0.9999')
+    ('correlation 0.98', 'correlation 0.9997', 'correlation over 0.9999')
     """
     if correlation >= 0.99995:
-        return "r > 0.9999"
+        return "correlation over 0.9999"
     decimals = 4 if correlation >= 0.995 else 2
-    return f"r = {correlation:.{decimals}f}"
+    return f"correlation {correlation:.{decimals}f}"
 
 
 def _to_differing_array_pair(
@@ -374,6 +371,19 @@ def _is_rearranged(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) 
     differs = np.abs(values - expected).max() > 1e-3 * np.abs(expected).max()
     expected_sorted, values_sorted = np.sort(expected, axis=None), np.sort(values, axis=None)
     return bool(differs and np.allclose(expected_sorted, values_sorted, rtol=1e-6, atol=1e-9))
+
+
+def _is_distribution_only_here(
+    expected: np.ndarray, values: np.ndarray, agree: np.ndarray
+) -> bool | None:
+    """Return True if only the returned numbers are weights: positive, with the sum 1."""
+    if not expected.ndim or expected.shape[-1] < 2:
+        return None
+    are_weights = [
+        bool((array >= 0).all()) and np.allclose(array.sum(axis=-1), 1)
+        for array in (values, expected)
+    ]
+    return are_weights == [True, False]
 
 
 def _repeats_last_part(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
@@ -457,6 +467,8 @@ _RELATION_PATTERNS: PatternTable = [
     ("Along the first axis every part equals the last one. Do you append the same array each time, "
      "and only change its numbers? Make a new array in each turn of the loop.", _repeats_last_part),
     ("The result has the expected numbers, but in other positions.", _is_rearranged),
+    ("Your numbers are positive and sum to 1, but the expected ones do not: is there a softmax too "
+     "many?", _is_distribution_only_here),
 ]  # fmt: skip
 _DIAGONAL_PATTERNS: PatternTable = [
     ("Only the diagonal differs.", _differs_only_on_side_of_diagonal(lambda d: d == 0)),
@@ -576,6 +588,28 @@ def describe_shape_difference(pairs: Sequence[tuple[Value, Value]]) -> str:
             counts = [format_count(array.ndim, "axis", "axes") for array in (value, expected)]
             return text.format(*counts)
     return ""
+
+
+def describe_shape_by_argument(
+    pairs: Sequence[tuple[Value, Value]], cases: Sequence[JudgedCase]
+) -> str:
+    """Say that every expected result has the shape of one and the same argument; "" if it has not.
+
+    `pairs` holds the expected and the returned value of each case.
+    """
+    shapes = [getattr(expected, "shape", None) for expected, _ in pairs]
+    if None in shapes or len(set(shapes)) < MIN_SHAPES:
+        return ""
+    names = []
+    for i, argument in enumerate(cases[0].inputs.args):
+        if not isinstance(argument, np.ndarray):
+            continue
+        arguments = [case.inputs.args[i] if i < len(case.inputs.args) else None for case in cases]
+        if [getattr(value, "shape", None) for value in arguments] == shapes:
+            names.append(cases[0].inputs.name_argument(i))
+    if len(names) != 1:
+        return ""
+    return f"It should have the shape of {names[0]}. Along which axis do you add up, if you do?"
 
 
 def _has_same_order(expected: np.ndarray, value: np.ndarray) -> bool:

@@ -24,6 +24,7 @@ from autograder.judging.failure_patterns import (
     describe_failing_feature,
     describe_length_difference,
     describe_multiple,
+    describe_shape_by_argument,
     describe_shape_difference,
     describe_which_returned_values_are_right,
 )
@@ -40,6 +41,9 @@ from autograder.values.case_records import (
 from autograder.values.common_mistakes import MISTAKES, Difference
 from autograder.values.tolerance import effective_tolerance
 from autograder.values.value_types import find_arrays
+from autograder.values.wording import format_ordinal
+
+MIN_EXPLAINED_PARTS = 2  # cases in which one of several returned values is explained
 
 PartPath = tuple[int | str, ...]  # position of a part in a result, such as (0, "name")
 
@@ -257,15 +261,18 @@ def _add_best_explanation(
     if match and (not is_partial or is_error or same_mistake < len(failing)):
         share = ""
         if is_partial:
-            share = f"In {explained_count} of the {explainable_count} failing cases, "
-            share += "your result is what the following mistake gives."
+            share = f"(This explains {explained_count} of the {explainable_count} failing cases.)"
         return replace(
             finding,
             misconception=match.misconception.name,
-            means=_join_sentences(share, match.misconception.means, modified_note),
+            means=_join_sentences(match.misconception.means, share, modified_note),
             nudge=match.misconception.nudge,
             is_partial=is_partial,
         )
+    if not is_error:
+        parts = _explain_returned_values(finding, cases, misconceptions)
+        if parts:
+            return replace(parts, means=_join_sentences(parts.means, modified_note))
     # Name an error if the function raises it in at least half of the failing test cases. Any other
     # mistake must explain every failing case.
     if same_mistake == len(failing) or (is_error and 0 < same_mistake >= len(failing) / 2):
@@ -278,6 +285,75 @@ def _add_best_explanation(
             shown_case, cases, called_function_note, modified_note
         ),
     )
+
+
+def _explain_returned_values(
+    finding: Finding, cases: Sequence[JudgedCase], misconceptions: Sequence[Misconception]
+) -> Finding | None:
+    """Return the finding with the misconceptions behind single ones of several returned values.
+
+    Each value is judged on its own, so that two mistakes in two values are both found. Return None
+    if no misconception explains all results of a value.
+    """
+    count = _count_returned_values(cases)
+    single = [misconception for misconception in misconceptions if " + " not in misconception.name]
+    explained: dict[str, list[str]] = {}
+    matches: list[_MisconceptionMatch] = []
+    for i in range(count):
+        parts = [_select_returned_value(case, i) for case in cases]
+        if not select_failing_cases(parts):
+            continue
+        match = _find_best_misconception(parts, single)
+        if match is None or not match.is_complete:
+            continue
+        if len(select_failing_cases(match.cases)) < MIN_EXPLAINED_PARTS:
+            continue
+        matches.append(match)
+        explained.setdefault(match.misconception.means, []).append(format_ordinal(i + 1))
+    sentences = []
+    for means, ordinals in explained.items():
+        noun = "values" if len(ordinals) > 1 else "value"
+        sentences.append(f"{means} (This explains the {join_words(ordinals)} {noun}.)")
+    if not matches:
+        return None
+    first = matches[0].misconception
+    means = _join_sentences(*sentences)
+    return replace(
+        finding, misconception=first.name, means=means, nudge=first.nudge, is_partial=True
+    )
+
+
+def _count_returned_values(cases: Sequence[JudgedCase]) -> int:
+    """Return how many values the function returns in every case; 0 if this is not one number."""
+    rules = cases[0].rules
+    if rules.view or rules.compare or rules.returns != "array":
+        return 0
+    counts = set()
+    for case in cases:
+        for value in (case.expected, case.value):
+            is_tuple = isinstance(value, (tuple, list))
+            counts.add(len(value) if is_tuple else 0)
+        if case.inputs.result_queries or case.outcome.error:
+            return 0
+    return counts.pop() if len(counts) == 1 else 0
+
+
+def _select_returned_value(case: JudgedCase, index: int) -> JudgedCase:
+    """Return a case with only one of its returned values, and what misconceptions say of it."""
+    mistakes = {}
+    for name, prediction in case.test_case.mistakes.items():
+        value = prediction.value
+        if isinstance(value, (tuple, list)) and index < len(value):
+            mistakes[name] = _select_part(prediction, index)
+    test_case = replace(case.test_case, expected=case.expected[index], mistakes=mistakes)
+    outcome = replace(_select_part(case.outcome, index), modified=())
+    difference = compare_outcome(test_case.expected, outcome, case.rules, case.inputs)
+    return JudgedCase(test_case, outcome, case.rules, difference)
+
+
+def _select_part(outcome: CallOutcome, index: int) -> CallOutcome:
+    value = outcome.value[index]
+    return replace(outcome, value=value, type=type(value).__name__)
 
 
 def _add_texts_of_common_mistake(
@@ -314,13 +390,14 @@ def _describe_unexplained_failures(
         general = MISTAKES[difference.mistake][0] if difference.mistake else ""
         error = difference.means or general
     elif difference.kind == "not finite":
-        pattern = _describe_source_of_infinity(_part_at(shown_case.value, difference.path))
+        pattern = describe_source_of_infinity(shown_case)
     elif difference.kind == "values":
         pattern = _describe_pattern_of_wrong_values(cases, shown_case)
     elif difference.kind == "shape":
         failing = [case for case in select_failing_cases(cases) if case is not shown_case]
         pairs = _value_pairs([shown_case, *failing], difference.path)
         pattern = describe_length_difference(pairs) or describe_shape_difference(pairs)
+        pattern = pattern or describe_shape_by_argument(pairs, [shown_case, *failing])
     properties = shown_case.rules.properties
     lacking = describe_failing_property(shown_case.value, shown_case.inputs, properties)
     common = describe_failing_feature(cases)
@@ -337,9 +414,10 @@ _SOURCE_OF_INFINITY = (
 )
 
 
-def _describe_source_of_infinity(value: Value) -> str:
-    """Say which operations give the nan, or the inf, that a result holds."""
-    if _contains_nan(value):
+def describe_source_of_infinity(case: JudgedCase) -> str:
+    """Say which operations give the nan, or the inf, that a case's result holds."""
+    path = case.difference.path if case.difference else ()
+    if _contains_nan(_part_at(case.value, path)):
         return _join_sentences(_SOURCE_OF_NAN, _SOURCE_OF_INFINITY)
     return _SOURCE_OF_INFINITY
 

@@ -603,7 +603,11 @@ def _candidate_transformations_of_several_results(
     inputs: Inputs,
 ) -> Iterator[Transformation]:
     count = len(expected)
-    if count > MAX_PARTS or not any(isinstance(part, np.ndarray) for part in expected):
+    if not any(isinstance(part, np.ndarray) for part in expected):
+        return
+    if count > MAX_PARTS:
+        if isinstance(value, (tuple, list)) and len(value) == count:
+            yield from _candidate_order(expected, value)
         return
     if not isinstance(value, (tuple, list)):
         for i in range(count):
@@ -615,9 +619,7 @@ def _candidate_transformations_of_several_results(
     if len(value) != count:
         return
     for order in list(permutations(range(count)))[1:]:
-        words = ", then the ".join(format_ordinal(i + 1) for i in order)
-        choice = _TransformationTarget({"order": words}, {"order": order})
-        yield from _make_transformations(_PART_ORDER_RULES, expected, value, [choice])
+        yield from _make_reordering(expected, value, order)
     for i, part in enumerate(expected):
         if isinstance(part, (tuple, list)):
             continue
@@ -626,6 +628,32 @@ def _candidate_transformations_of_several_results(
             means = prefix_place(f"Only {place} is wrong: ", candidate.means)
             apply = partial(_transform_part, i, candidate, type(value))
             yield Transformation(candidate.name, means, apply)
+
+
+def _make_reordering(
+    expected: Sequence[Value], value: Value, order: Sequence[int]
+) -> Iterator[Transformation]:
+    words = ", then the ".join(format_ordinal(i + 1) for i in order)
+    choice = _TransformationTarget({"order": words}, {"order": order})
+    yield from _make_transformations(_PART_ORDER_RULES, expected, value, [choice])
+
+
+def _candidate_order(expected: Sequence[Value], value: Sequence[Value]) -> Iterator[Transformation]:
+    """Yield the order in which many values were returned, found by their shapes and numbers."""
+    order: list[int] = []
+    for part in value:
+        for i, expected_part in enumerate(expected):
+            if i not in order and _are_equal_numbers(part, expected_part):
+                order.append(i)
+                break
+    if len(order) == len(expected) and order != sorted(order):
+        yield from _make_reordering(expected, value, order)
+
+
+def _are_equal_numbers(first: Value, second: Value) -> bool:
+    if not isinstance(first, np.ndarray) or not isinstance(second, np.ndarray):
+        return type(first) is type(second) and first == second
+    return first.shape == second.shape and bool(np.allclose(first, second, rtol=1e-6))
 
 
 def _transform_part(

@@ -460,8 +460,10 @@ def _describe_largest_difference(expected: np.ndarray, value: np.ndarray, agree:
     value_text, expected_text = format_number(value[index]), format_number(expected[index])
     if value_text == expected_text:  # the numbers differ in later digits
         value_text, expected_text = format_differently(float(value[index]), float(expected[index]))
-    noun = "entries" if expected.dtype == bool else "numbers"
+    noun, which = "numbers", "largest difference"
+    if expected.dtype == bool:
+        noun, which = "entries", "first of them"
     return (
-        f"{int((~agree).sum())} of {agree.size} {noun} differ. The largest difference is at "
+        f"{int((~agree).sum())} of {agree.size} {noun} differ. The {which} is at "
         f"{format_index(index)}: your value is {value_text}, expected {expected_text}."
     )

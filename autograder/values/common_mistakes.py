@@ -100,9 +100,9 @@ MISTAKES = {
         "Can a comparison such as `>` or `>=`, or `dtype=bool`, give you booleans directly?",
     ),
     "modifies-argument": (
-        "The array belongs to the caller. If your function changes it, the same cell gives another "
-        "result when it is run again.",
-        "Operations such as `x -= …` or `x[…] = …` work in place; which operation makes a new array?",
+        "What a function is given belongs to the caller. If your function changes it, the same "
+        "cell gives another result when it is run again.",
+        "`x -= …` and `x[…] = …` change the array itself. Which operation makes a new array?",
     ),
     "array-of-objects": (
         "NumPy could not make an array of numbers from what you gave it, so it stored Python objects.",
@@ -169,6 +169,11 @@ MISTAKES = {
     "several-numbers-for-one-place": (
         "An array is assigned to a place that holds a single number.",
         "Which shape does the array on the left have, and which shape does the value on the right have?",
+    ),
+    "fractions-for-places": (
+        "The line uses an array of floats as an index. An array that is used as an index must hold "
+        "whole numbers, or True and False.",
+        "Which array holds the indices that you mean?",
     ),
     "fraction-for-a-place": (
         "A size or an index is a float here, and it must be a whole number; `/` always gives a float.",
@@ -320,8 +325,8 @@ MISTAKES = {
         "small number such as 1e-6 that was added to be safe?",
     ),
     "precision-lost-on-the-way": (
-        "The result has the expected dtype, but its numbers are only as exact as float32. Probably an earlier step "
-        "used float32, or another approximation with about seven right digits.",
+        "The dtype of the result is right, but only about seven digits of its numbers are; "
+        "about fifteen are expected. Probably an earlier step used float32 or an approximation.",
         "Look for `astype`, `dtype=`, an array that was created as float32, a constant with seven digits, "
         "or a numerical approximation.",
     ),

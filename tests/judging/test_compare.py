@@ -294,7 +294,7 @@ def test_two_errors_of_one_type_are_not_yet_the_same_error():
 
 def test_a_feature_of_all_failing_cases_is_named():
     finding = judge_answer(lambda x, axis: total(x, axis) + (axis == 1) * x.max())
-    assert "2 of 4 cases are right" in finding.means
+    assert "All failing cases have `1` as argument 2, and no other case has." in finding.means
     rows = [
         (label, Inputs((np.arange(12.0).reshape(3, 4) + n, 0)))
         for n, (label, _) in enumerate(CASES)
@@ -640,3 +640,9 @@ def test_an_authors_comparison_is_asked_of_an_empty_text_where_it_may_mean_false
 def test_an_authors_comparison_accepts_a_list_for_an_array():
     assert compare_outcome(np.ones(3), CallOutcome([1.0, 1.0, 1.0], "list"), CLOSE) is None
     assert compare_outcome(2.0, CallOutcome(2, "int64"), CLOSE) is None
+
+
+def test_the_first_wrong_entry_of_booleans_is_named():
+    outcome = CallOutcome(np.array([True, True, True]))
+    text = compare_outcome(np.array([True, False, False]), outcome, ComparisonRules()).observation
+    assert text.startswith("2 of 3 entries differ. The first of them is at [1]: your value is True")

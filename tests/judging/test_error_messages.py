@@ -280,3 +280,19 @@ def test_a_long_error_of_keras_keeps_its_reason():
         raise ValueError(frame.format(reason))
 
     assert call_student_function(call_layer, Inputs()).error == f"ValueError: {reason}"
+
+
+def test_not_of_an_array_is_replaced_by_its_sign_for_each_entry():
+    error = "ValueError: The truth value of an array with more than one element is ambiguous."
+    outcome = CallOutcome(None, "error", error, line="3: return np.where(not mask, 0, 1)")
+    text = explain_error("array-for-yes-or-no", outcome)
+    assert text.endswith("For each entry of an array of True and False, write `~mask`.")
+    assert choose_hint("array-for-yes-or-no", outcome) == ""
+
+
+def test_a_variable_with_the_name_of_a_function_is_named_without_a_question():
+    error = "UnboundLocalError: cannot access local variable 'softmax' where it is not associated"
+    outcome = CallOutcome(None, "error", error, line="4: softmax = softmax(scores)")
+    text = explain_error("variable-without-a-value", outcome)
+    assert text.startswith("You call a variable `softmax`.")
+    assert choose_hint("variable-without-a-value", outcome) == ""

@@ -10,7 +10,13 @@ from autograder.diagnosis.mutations import _EXTRA_STEPS, apply_extra_step
 from autograder.judging.compare import compare_outcome
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
-from autograder.values.case_records import CallOutcome, ComparisonRules, Inputs, TestCase
+from autograder.values.case_records import (
+    CallOutcome,
+    ComparisonRules,
+    Inputs,
+    Misconception,
+    TestCase,
+)
 
 RULES = ComparisonRules()
 
@@ -69,7 +75,7 @@ def test_arguments_are_called_by_their_names():
     cases = [TestCase("", Inputs((n, n % 2)), 1.0, {}) for n in range(4)]
     answers = [CallOutcome(1.0 if n % 2 else 2.0 + n, "float") for n in range(4)]
     finding = judge(cases, answers, RULES, [], argument_names=("length", "temperature"))
-    assert "2 of 4 cases are right. All failing cases have `temperature=0`." in finding.means
+    assert "All failing cases have `temperature=0`, and no other case has." in finding.means
     finding = judge(cases, answers, RULES, [])
     assert "`0` as argument 2" in finding.means
 
@@ -78,18 +84,83 @@ def test_one_failing_case_is_one_and_a_random_number_explains_nothing():
     cases = [TestCase("", Inputs((0.1 + n / 7, n == 2)), 1.0, {}) for n in range(4)]
     answers = [CallOutcome(2.0 if n == 2 else 1.0, "float") for n in range(4)]
     finding = judge(cases, answers, RULES, [], argument_names=("uniform", "causal"))
-    assert "3 of 4 cases are right. The failing case has `causal=True`." in finding.means
+    assert "The only case that fails has `causal=True`." in finding.means
     finding = judge(cases[1:3], answers[1:3], RULES, [], argument_names=("uniform", "causal"))
     assert "uniform" not in finding.means
 
 
-def test_a_count_says_that_edge_cases_are_among_the_cases():
-    """The last line of a check counts them apart."""
+def test_what_failing_cases_have_in_common_is_said_without_a_second_count():
+    """The last line of a check counts the cases; edge cases are not among them."""
     edges = [None, None, ("size", 1), ("size", 0)]
     cases = [TestCase("", Inputs((n,)), 1.0, {}, edge=edge) for n, edge in enumerate(edges)]
     answers = [CallOutcome(2.0 if n == 3 else 1.0, "float") for n in range(4)]
     finding = judge(cases, answers, RULES, [], argument_names=("size",))
-    assert "3 of 4 cases (edge cases included) are right." in finding.means
+    assert "The only case that fails has `size=3`." in finding.means
+    assert "of 4" not in finding.means
+    answers = [CallOutcome(2.0 if n < 2 else 1.0, "float") for n in range(4)]
+    cases = [TestCase("", Inputs((n, n < 2)), 1.0, {}, edge=edge) for n, edge in enumerate(edges)]
+    finding = judge(cases, answers, RULES, [], argument_names=("size", "causal"))
+    assert "All failing cases have `causal=True`, and no other case has." in finding.means
+
+
+def judge_values(change, mistakes=(), count=3):
+    """Judge a function that returns several values, each of them changed in its own way."""
+    rng = np.random.default_rng(1)
+    cases, answers = [], []
+    for size in (3, 4, 5):
+        values = tuple(rng.normal(size=(size, n + 2)) for n in range(count))
+        predictions = {name: CallOutcome(wrong(values), "tuple") for name, wrong, _ in mistakes}
+        inputs = Inputs((values[1][:, 0].copy(), values[0]))
+        cases.append(TestCase("", inputs, values, predictions))
+        answers.append(CallOutcome(change(values), "tuple"))
+    known = [Misconception(name, means, f"Why {name}?") for name, _, means in mistakes]
+    return judge(cases, answers, RULES, known, argument_names=("x", "y"))
+
+
+def test_each_of_several_values_is_compared_with_each_misconception():
+    mistakes = [
+        ("summed", lambda v: (v[0] * 3, v[1], v[2]), "You took sums."),
+        ("doubled", lambda v: (v[0], v[1] ** 2, v[2] ** 2), "You took squares."),
+    ]
+    finding = judge_values(lambda v: (v[0] * 3, v[1] ** 2, v[2] ** 2), mistakes)
+    assert finding.means == (
+        "You took sums. (This explains the first value.) "
+        "You took squares. (This explains the second and third values.)"
+    )
+    assert finding.misconception == "summed" and finding.is_partial
+    finding = judge_values(lambda v: (v[0] * 3, v[1] + 5, v[2]), mistakes)
+    assert finding.means.startswith("You took sums. (This explains the first value.)")
+    finding = judge_values(lambda v: (v[0] + 1, v[1] + 2, v[2] * 7), mistakes)
+    assert "This explains" not in finding.means
+
+
+def test_the_order_of_five_values_is_found_by_their_shapes():
+    finding = judge_values(lambda v: (*v[1:], v[0]), count=5)
+    assert "you return the second, then the third, then the fourth, then the fifth" in finding.means
+    finding = judge_values(lambda v: (*v[1:], v[0] + 1), count=5)
+    assert "order" not in finding.means
+
+
+def test_a_shape_that_an_argument_has_is_named():
+    rng = np.random.default_rng(1)
+    inputs = [Inputs((rng.normal(size=(n, 3)), rng.normal(size=n + 4))) for n in (2, 3, 4)]
+    cases = [TestCase("", case, np.cumsum(case.args[1]), {}) for case in inputs]
+    answers = [CallOutcome(case.args[0].sum(axis=-1) * 3) for case in inputs]
+    finding = judge(cases, answers, RULES, [], argument_names=("rows", "bias"))
+    assert "It should have the shape of `bias`." in finding.means
+
+
+def test_a_softmax_too_many_is_named_beside_another_mistake():
+    rng = np.random.default_rng(1)
+    scores = [rng.normal(size=n) * 3 for n in (3, 4, 5)]
+    cases = [TestCase("", Inputs((x,)), x, {}) for x in scores]
+    answers = [CallOutcome(np.exp(x / 2) / np.exp(x / 2).sum()) for x in scores]
+    finding = judge(cases, answers, RULES, [])
+    assert "is there a softmax too many?" in finding.means
+    weights = [answer.value for answer in answers]
+    cases = [TestCase("", Inputs((x,)), w, {}) for x, w in zip(scores, weights, strict=True)]
+    answers = [CallOutcome(np.exp(x) / np.exp(x).sum()) for x in scores]
+    assert "softmax" not in judge(cases, answers, RULES, []).means
 
 
 def central_differences(function, x, h=1e-5):

@@ -57,7 +57,7 @@ def grade_rows(lab, kind, files, limits=None):
 # This number never changes a verdict. Second, the measured memory: WebAssembly measures in coarser
 # steps. Third, the default integer type, and words of errors that depend on the Python version.
 _MACHINE_DEPENDENT_TEXT = re.compile(
-    r"In \d+ of the \d+ failing cases, your result is what the following mistake gives. |, got \d+(?=\))"
+    r" \(This explains \d+ of the \d+ failing cases.\)|, got \d+(?=\))"
     r"|(?<=uses )[\d.]+ MB|(?<=holds )int(32|64)"
 )
 
