@@ -183,8 +183,8 @@ def _describe_ignored_array(
             continue
         if all(_may_ignore_array(probe, path, *observation) for observation in observations):
             return (
-                f"Your result does not depend on `{path.name}`: "
-                "with other numbers in that array, your function returns the same."
+                f"Your result does not depend on `{path.name}`: it stays the same if other numbers "
+                f"are in `{path.name}`. Where should your code use them?"
             )
     return ""
 

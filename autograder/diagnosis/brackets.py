@@ -7,7 +7,7 @@ and `a + b if c else 0` as `a + (b if c else 0)`.
 import ast
 from collections.abc import Iterator, Sequence
 
-MAX_OPERANDS = 8  # of a chain such as `a + b * c`; longer ones get no brackets
+MAX_OPERANDS = 12  # of a chain such as `a + b * c`; longer ones get no brackets
 
 _POWER = 14
 _PRECEDENCE: dict[type, int] = {

@@ -5,6 +5,7 @@ All are compiled into one copy of the function, where each can be switched on.
 
 import ast
 import operator
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -65,7 +66,18 @@ class Mutation:
         mutation it makes too many wrong functions right by chance.
         """
         uses_variable = self.description.startswith("with one of your variables")
-        return self.rank < EXTEND and not uses_variable
+        return self.rank < EXTEND and not uses_variable and not self.changes_equality
+
+    @property
+    def changes_equality(self) -> bool:
+        """True if the mutation changes or leaves out a test of equality, such as `n == 0`.
+
+        Together with a second mutation it makes many a wrong function right by chance: such a test
+        mostly guards a rare case, and with `n >= 0` the line does something else in all others.
+        """
+        sign = "`[=!]=`"
+        words = rf"with another comparison in place of {sign}|with only `.*` in place of `.* [=!]= "
+        return bool(re.match(words, self.description))
 
 
 class MutationEmbedder:
@@ -105,6 +117,11 @@ class MutationEmbedder:
         loads = {node.id for node in nodes if _is_name(node, ast.Load)}
         self._unused = [name for name in self._parameters if name not in loads]
         self._inner_links = list_inner_links(function)
+        # The numbers after a sign, such as the 1 of `axis=-1`.
+        self._negated: set[int] = set()
+        for node in nodes:
+            if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+                self._negated.add(id(node.operand))
         self._names_in_line: dict[int, set[str]] = {}
         self._assignment_line: dict[str, int] = {}  # line of the first assignment of each variable
         for node in nodes:
@@ -243,7 +260,8 @@ class MutationEmbedder:
         """Yield the code that the student may have meant in place of an expression."""
         code = _quote(node)
         if isinstance(node, ast.Constant):
-            yield from _vary_constant(node, self._words)
+            sign = "-" if id(node) in self._negated else ""
+            yield from _vary_constant(node, self._words, sign)
             if type(node.value) in (int, float):
                 yield from self._replace_by_variables(code)
         elif isinstance(node, ast.Name):
@@ -275,7 +293,8 @@ class MutationEmbedder:
             yield from self._replace_by_variables(code)
         if id(node) not in self._inner_links:
             for other in add_brackets(node):
-                yield Alternative(REPLACE, f"with one more pair of brackets in {code}", other)
+                description = f"with one more pair of brackets in {code}"
+                yield Alternative(REPLACE, description + _place_bracket(node, other), other)
         if isinstance(node, (ast.BinOp, ast.Call)):
             for part in _nested_operands(node):
                 description = f"with only {_quote(part)} in place of {code}"
@@ -481,6 +500,18 @@ def _shorten(code: str) -> str:
     return truncate(" ".join(code.split()), MAX_QUOTED_CHARACTERS)
 
 
+def _place_bracket(node: ast.expr, other: ast.expr) -> str:
+    """Say before which word of a long expression a new bracket opens; "" for a short one."""
+    old, new = ast.unparse(node), ast.unparse(other)
+    if len(old) <= MAX_QUOTED_CHARACTERS:
+        return ""
+    place = 0
+    while place < len(old) and old[place] == new[place]:
+        place += 1
+    word = re.match(r"\(+([\w.]+)", new[place:])
+    return f", which opens before `{word[1]}`" if word else ""
+
+
 def _is_module(node: ast.expr) -> bool:
     return ast.unparse(node) in ("np", "numpy", "math", "np.linalg")
 
@@ -513,7 +544,7 @@ def _vary_statement(node: ast.stmt) -> Iterator[Alternative]:
         yield Alternative(REPLACE, "with the opposite condition", opposite)
 
 
-def _vary_constant(node: ast.Constant, words: set[str]) -> Iterator[Alternative]:
+def _vary_constant(node: ast.Constant, words: set[str], sign: str = "") -> Iterator[Alternative]:
     value: Any = node.value
     if isinstance(value, bool):
         description = f"with `{not value}` in place of `{value}`"
@@ -528,7 +559,7 @@ def _vary_constant(node: ast.Constant, words: set[str]) -> Iterator[Alternative]
                 yield Alternative(REPLACE, description, ast.Constant(word))
     elif type(value) in (int, float):
         for number in _similar_numbers(value):
-            description = f"with another number in place of `{value}`"
+            description = f"with another number in place of `{sign}{value}`"
             yield Alternative(REPLACE, description, _make_constant(number))
 
 
@@ -558,9 +589,30 @@ def _vary_operation(node: ast.BinOp) -> Iterator[Alternative]:
     if isinstance(node.op, (ast.Sub, ast.Div, ast.MatMult, ast.Pow, ast.FloorDiv)):
         exchange = ast.BinOp(node.right, node.op, node.left)
         yield Alternative(REPLACE, f"with the two sides of `{sign}` exchanged", exchange)
+    if isinstance(node.op, (ast.Add, ast.Sub)):
+        moved = _move_into_call(node)
+        if moved:
+            description = f"with `{sign} {_shorten(ast.unparse(node.right))}` inside the brackets "
+            description += "of the call before it"
+            yield Alternative(REPLACE, description, moved)
     right_code, left_code = _shorten(ast.unparse(node.right)), _shorten(ast.unparse(node.left))
     yield Alternative(LEAVE_OUT, f"without `{sign} {right_code}`", node.left)
     yield Alternative(LEAVE_OUT, f"without `{left_code} {sign}`", node.right)
+
+
+def _move_into_call(node: ast.BinOp) -> ast.expr | None:
+    """Return `c + a * f(x, y - z)` for `c + a * f(x, y) - z`; None without such a call."""
+
+    def move(part: ast.expr) -> ast.expr | None:
+        if isinstance(part, ast.BinOp):
+            right = move(part.right)
+            return ast.BinOp(part.left, part.op, right) if right else None
+        if isinstance(part, ast.Call) and part.args and not isinstance(part.args[-1], ast.Starred):
+            last = ast.BinOp(part.args[-1], node.op, node.right)
+            return _copy_call(part, args=[*part.args[:-1], last])
+        return None
+
+    return move(node.left)
 
 
 def _vary_comparison(node: ast.Compare, code: str) -> Iterator[Alternative]:

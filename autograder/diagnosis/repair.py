@@ -62,7 +62,7 @@ from autograder.values.case_records import ComparisonRules, TestCase, Value
 from autograder.values.value_types import copy_inputs
 
 MAX_MUTATIONS = 2_000  # in one copy of the code
-MAX_SEARCH_SECONDS = 0.15  # of CPU time for one copy of the code; a small function needs a fifth
+MAX_SEARCH_SECONDS = 0.3  # of CPU time for one copy of the code; a small function needs a fifth
 MAX_SEARCH_MEGABYTES = 1_000  # of memory that a call of the changed code may add
 MAX_LOOP_ITERATIONS = 20_000  # of all loops in one call; a mutation with more is given up
 MAX_PAIRED_IMPROVEMENTS = 3  # mutations that improve the result and are tried with a second one

@@ -51,14 +51,18 @@ class SourceSlip:
 
 
 @dataclass(frozen=True)
-class _Source:
-    """Syntax tree and lines of a student's function, and the global names that it can use."""
+class Source:
+    """Syntax tree and lines of a student's function, and the global names that it can use.
+
+    `fails_with_more_axes` is True if only cases fail whose arrays have more axes than all others.
+    """
 
     function: ast.FunctionDef
     lines: Sequence[str]
     namespace: Mapping[str, Any]
     unused_arguments: Collection[str]
     raises_error: bool = False
+    fails_with_more_axes: bool = False
 
     def make_slip(
         self,
@@ -81,6 +85,7 @@ def find_source_slip(
     unused_arguments: Collection[str] = (),
     has_misconception: bool = False,
     raises_error: bool = False,
+    fails_with_more_axes: bool = False,
 ) -> SourceSlip | None:
     """Return the gravest slip in the source of a student's function; None if there is none.
 
@@ -92,11 +97,13 @@ def find_source_slip(
         True if a misconception explains the results. Then only slips that may be its cause count.
     raises_error : bool
         True if the function raises an error: this can come from code that is right elsewhere.
+    fails_with_more_axes : bool
+        True if only cases fail whose arrays have more axes than those of all other cases.
     """
-    source = _read_source(function, unused_arguments)
+    source = read_source(function, unused_arguments)
     if source is None:
         return None
-    source = replace(source, raises_error=raises_error)
+    source = replace(source, raises_error=raises_error, fails_with_more_axes=fails_with_more_axes)
     finders = _SLIPS_BEHIND_MISCONCEPTIONS if has_misconception else _ALL_SLIPS
     for find in finders:
         slip = find(source)
@@ -107,7 +114,7 @@ def find_source_slip(
 
 def explain_missing_result(function: Any) -> SourceSlip | None:
     """Explain why a function returns None although it has a `return` line; None if it has none."""
-    source = _read_source(function, ())
+    source = read_source(function, ())
     if source is None:
         return None
     slip = _find_used_in_place_call(source)
@@ -134,13 +141,13 @@ def explain_missing_result(function: Any) -> SourceSlip | None:
 
 def find_tuple_of_places(function: Any) -> SourceSlip | None:
     """Return the line of a tuple of `np.nonzero` that is taken for an array; None if unknown."""
-    source = _read_source(function, ())
+    source = read_source(function, ())
     return _find_tuple_of_places(source) if source else None
 
 
 def find_written_infinity(function: Any, number: str) -> SourceSlip | None:
     """Return the line on which a function writes "inf" or "-inf" itself; None if there is none."""
-    source = _read_source(function, ())
+    source = read_source(function, ())
     if source is None:
         return None
     operands: set[ast.expr] = set()  # the `np.inf` of a `-np.inf`
@@ -162,7 +169,7 @@ def find_written_infinity(function: Any, number: str) -> SourceSlip | None:
 
 def find_squeeze_of_all_axes(function: Any) -> SourceSlip | None:
     """Return the line with a `squeeze` that names no axis, if there is one."""
-    source = _read_source(function, ())
+    source = read_source(function, ())
     if source is None:
         return None
     for call in find_calls(source.function):
@@ -182,7 +189,7 @@ def fit_hint_to_source(function: Any, hint: str) -> str:
 
     A hint to call another exercise's function is replaced if the code calls it already.
     """
-    source = _read_source(function, ())
+    source = read_source(function, ())
     if source is None:
         return hint
     statements = source.function.body
@@ -203,18 +210,25 @@ _CODE_BEHIND_HINTS = (
     (r"Print the mask\b|\byour mask\b", r"mask|\btri|where"),
     (r"transpose or a `\.T` too many", r"\.m?T\b|transpose|swapaxes|moveaxis|einsum"),
     (r"index `\[0\]` too many", r"\[0\b"),
+    (r"should `transpose` leave", r"transpose"),
 )
 
 
 def find_uncalled_function(function: Any) -> SourceSlip | None:
     """Return the line with a function that has not been called, if there is one."""
-    source = _read_source(function, ())
+    source = read_source(function, ())
     return _find_uncalled_function(source) if source else None
+
+
+def find_in_place_call(function: Any) -> SourceSlip | None:
+    """Return the line with a value that is None because a method returns nothing, if any."""
+    source = read_source(function, ())
+    return _find_used_in_place_call(source) if source else None
 
 
 def find_cause_of_none(function: Any) -> SourceSlip | None:
     """Return the line of a function from which the None in an error comes; None if unknown."""
-    source = _read_source(function, ())
+    source = read_source(function, ())
     if source is None:
         return None
     slip = _find_used_in_place_call(source)
@@ -231,7 +245,7 @@ def find_cause_of_none(function: Any) -> SourceSlip | None:
     return None
 
 
-def _read_source(function: Any, unused_arguments: Collection[str]) -> _Source | None:
+def read_source(function: Any, unused_arguments: Collection[str]) -> Source | None:
     function = inspect.unwrap(function)
     code = getattr(function, "__code__", None)
     if code is None:
@@ -251,7 +265,7 @@ def _read_source(function: Any, unused_arguments: Collection[str]) -> _Source | 
         return None
     if (definitions[0].end_lineno or 0) - definitions[0].lineno >= MAX_SOURCE_LINES:
         return None
-    return _Source(definitions[0], lines, function.__globals__, unused_arguments)
+    return Source(definitions[0], lines, function.__globals__, unused_arguments)
 
 
 def _walk_own_code(node: ast.AST) -> Iterator[ast.AST]:
@@ -262,7 +276,7 @@ def _walk_own_code(node: ast.AST) -> Iterator[ast.AST]:
             yield from _walk_own_code(child)
 
 
-def _is_method_of_notebook(source: _Source, name: str) -> bool:
+def _is_method_of_notebook(source: Source, name: str) -> bool:
     """Return True if a class or function of the notebook defines a method of this name.
 
     Then a call such as `x.reverse()` may be one of it, and do something else than a list's method.
@@ -290,7 +304,7 @@ def _contains_code(code: CodeType, name: str) -> bool:
     return False
 
 
-def _list_modules(source: _Source) -> set[str]:
+def _list_modules(source: Source) -> set[str]:
     """Return the names of the modules that the function can use, and of their packages."""
     names = set()
     for name, value in source.namespace.items():
@@ -305,7 +319,7 @@ def _list_modules(source: _Source) -> set[str]:
     return names
 
 
-def _may_use_tensors(source: _Source) -> bool:
+def _may_use_tensors(source: Source) -> bool:
     """Return True if an array of the function may be a tensor, which has other methods."""
     return bool(_list_modules(source) & {"torch", "keras"})
 
@@ -326,7 +340,7 @@ def _list_local_names(function: ast.FunctionDef) -> set[str]:
 # The functions below each look for one kind of slip.
 
 
-def _find_return_in_loop(source: _Source) -> SourceSlip | None:
+def _find_return_in_loop(source: Source) -> SourceSlip | None:
     for loop in _walk_own_code(source.function):
         if not isinstance(loop, (ast.For, ast.While)):
             continue
@@ -353,7 +367,7 @@ def _always_returns(node: ast.stmt) -> bool:
     return isinstance(node, ast.Return)
 
 
-def _find_used_in_place_call(source: _Source) -> SourceSlip | None:
+def _find_used_in_place_call(source: Source) -> SourceSlip | None:
     for node in ast.walk(source.function):
         if isinstance(node, (ast.Assign, ast.Return)):
             name = name_in_place_function(node.value)
@@ -364,13 +378,27 @@ def _find_used_in_place_call(source: _Source) -> SourceSlip | None:
             if name and not _is_method_of_notebook(source, method):
                 text = f"the value is None. {explain_in_place_call(name)}"
                 return source.make_slip(node, text)
+    return _find_in_place_call_as_argument(source)
+
+
+def _find_in_place_call_as_argument(source: Source) -> SourceSlip | None:
+    """Find a call such as `np.array(values.append(x))`, whose argument is None."""
+    for call in find_calls(source.function):
+        for argument in call.args:
+            name = name_in_place_function(argument)
+            method = name.rpartition(".")[2]
+            if not name.startswith(".") or method not in _LIST_METHODS:
+                continue
+            if not _is_method_of_notebook(source, method):
+                text = f"an argument is None. {explain_in_place_call(name)}"
+                return source.make_slip(call, text)
     return None
 
 
 _LIST_METHODS = frozenset("sort append extend reverse shuffle".split())
 
 
-def _find_comma_at_end(source: _Source) -> SourceSlip | None:
+def _find_comma_at_end(source: Source) -> SourceSlip | None:
     for node in ast.walk(source.function):
         is_tuple = isinstance(node, (ast.Assign, ast.Return)) and isinstance(node.value, ast.Tuple)
         if not is_tuple or len(node.value.elts) != 1:  # type: ignore[attr-defined]
@@ -384,7 +412,7 @@ def _find_comma_at_end(source: _Source) -> SourceSlip | None:
     return None
 
 
-def _find_sign_after_equals(source: _Source) -> SourceSlip | None:
+def _find_sign_after_equals(source: Source) -> SourceSlip | None:
     for node in ast.walk(source.function):
         is_signed = isinstance(node, ast.Assign) and isinstance(node.value, ast.UnaryOp)
         match = is_signed and re.search(r"\w\s*=([+-])\s", source.get_line(node))
@@ -397,7 +425,7 @@ def _find_sign_after_equals(source: _Source) -> SourceSlip | None:
     return None
 
 
-def _find_power_written_as_xor(source: _Source) -> SourceSlip | None:
+def _find_power_written_as_xor(source: Source) -> SourceSlip | None:
     for node in ast.walk(source.function):
         sides: list[ast.expr] = []
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor):
@@ -432,7 +460,7 @@ def _last_operand(node: ast.expr) -> ast.expr:
 _LOGIC = (ast.BitAnd, ast.BitOr)
 
 
-def _find_comparison_without_brackets(source: _Source) -> SourceSlip | None:
+def _find_comparison_without_brackets(source: Source) -> SourceSlip | None:
     for node in ast.walk(source.function):
         if not isinstance(node, ast.Compare) or isinstance(node.ops[0], (ast.In, ast.NotIn)):
             continue
@@ -449,14 +477,14 @@ def _find_comparison_without_brackets(source: _Source) -> SourceSlip | None:
     return None
 
 
-def _is_in_brackets(source: _Source, node: ast.expr) -> bool:
+def _is_in_brackets(source: Source, node: ast.expr) -> bool:
     """Return True if an operation is written in brackets of its own."""
     before = source.lines[node.lineno - 1].encode()[: node.col_offset].decode().rstrip()
     after = source.lines[(node.end_lineno or 1) - 1].encode()[node.end_col_offset or 0 :].decode()
     return before.endswith("(") and after.lstrip().startswith(")")
 
 
-def _find_repeated_row(source: _Source) -> SourceSlip | None:
+def _find_repeated_row(source: Source) -> SourceSlip | None:
     if not any(isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
                for node in ast.walk(source.function)):  # fmt: skip
         return None
@@ -482,7 +510,7 @@ def _is_mutable(node: ast.expr) -> bool:
     return isinstance(node, (ast.List, ast.ListComp, ast.Dict))
 
 
-def _find_mutable_default(source: _Source) -> SourceSlip | None:
+def _find_mutable_default(source: Source) -> SourceSlip | None:
     arguments = source.function.args
     names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
     pairs = list(zip(names[len(names) - len(arguments.defaults) :], arguments.defaults))
@@ -537,7 +565,7 @@ _OPERATIONS = (
 )
 
 
-def _find_lost_value(source: _Source) -> SourceSlip | None:
+def _find_lost_value(source: Source) -> SourceSlip | None:
     """Find a line that computes a value and does not keep it, such as `x.reshape(2, 3)`."""
     tried_nodes: set[ast.AST] = set()  # these may be there for the error that they raise
     for node in ast.walk(source.function):
@@ -574,7 +602,7 @@ def _find_lost_value(source: _Source) -> SourceSlip | None:
 
 def _returns_value(function: Any) -> bool:
     """Return True for a function whose source has a `return` with a value."""
-    source = _read_source(function, ()) if inspect.isfunction(function) else None
+    source = read_source(function, ()) if inspect.isfunction(function) else None
     if source is None:
         return False
     for node in _walk_own_code(source.function):
@@ -589,7 +617,7 @@ def _is_computation(node: ast.expr) -> bool:
     return is_part or isinstance(node, (*_OPERATIONS, ast.Call))
 
 
-def _has_only_pure_calls(source: _Source, node: ast.expr) -> bool:
+def _has_only_pure_calls(source: Source, node: ast.expr) -> bool:
     """Return True if all calls in an expression only compute values."""
     for call in find_calls(node):
         is_builtin = isinstance(call.func, ast.Name) and call.func.id in _PURE_BUILTINS
@@ -599,7 +627,7 @@ def _has_only_pure_calls(source: _Source, node: ast.expr) -> bool:
     return True
 
 
-def _is_pure_call(source: _Source, node: ast.Call) -> bool:
+def _is_pure_call(source: Source, node: ast.Call) -> bool:
     """Return True for a call that only computes a value: of NumPy, or of a method of arrays."""
     if not isinstance(node.func, ast.Attribute) or name_in_place_function(node):
         return False
@@ -641,7 +669,7 @@ def _count_inputs(function: Any) -> int:
     return sys.maxsize
 
 
-def _find_tuple_of_places(source: _Source) -> SourceSlip | None:
+def _find_tuple_of_places(source: Source) -> SourceSlip | None:
     """Find the result of `np.nonzero`, or `np.where` with one argument, taken for an array."""
     names: dict[str, ast.Assign] = {}
     for node in ast.walk(source.function):
@@ -676,7 +704,7 @@ def _find_tuple_of_places(source: _Source) -> SourceSlip | None:
     return None
 
 
-def _find_early_end_of_power(source: _Source) -> SourceSlip | None:
+def _find_early_end_of_power(source: Source) -> SourceSlip | None:
     """Find `n ** 1 / 2` and `10000 ** -2 * i / d`, where the power ends before the `*` or `/`."""
     for node in ast.walk(source.function):
         if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Mult, ast.Div)):
@@ -697,7 +725,7 @@ def _find_early_end_of_power(source: _Source) -> SourceSlip | None:
     return None
 
 
-def _find_division_by_one(source: _Source) -> SourceSlip | None:
+def _find_division_by_one(source: Source) -> SourceSlip | None:
     """Find `x / 1 - b`, where the division ends before the sign."""
     for node in ast.walk(source.function):
         if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Add, ast.Sub)):
@@ -714,7 +742,7 @@ def _find_division_by_one(source: _Source) -> SourceSlip | None:
 _SIGNS: dict[type[ast.operator], str] = {ast.Mult: "*", ast.Div: "/", ast.Add: "+", ast.Sub: "-"}
 
 
-def _make_slip_on_early_end(source: _Source, operation: str, node: ast.BinOp) -> SourceSlip:
+def _make_slip_on_early_end(source: Source, operation: str, node: ast.BinOp) -> SourceSlip:
     """Return a slip on an operation, such as "power", that ends before the sign of `node`."""
     sign = _SIGNS[type(node.op)]
     code = f"({ast.unparse(node.left)}) {sign} {ast.unparse(node.right)}"
@@ -725,7 +753,7 @@ def _make_slip_on_early_end(source: _Source, operation: str, node: ast.BinOp) ->
     )
 
 
-def _find_transpose_without_effect(source: _Source) -> SourceSlip | None:
+def _find_transpose_without_effect(source: Source) -> SourceSlip | None:
     """Find `x.transpose(-2, -1)`, which leaves the axes of a matrix as they are."""
     if _may_use_tensors(source):
         return None
@@ -751,7 +779,7 @@ def _find_transpose_without_effect(source: _Source) -> SourceSlip | None:
 _MODULES_OF_ARRAYS = ("np", "numpy")
 
 
-def _find_repeat_of_torch(source: _Source) -> SourceSlip | None:
+def _find_repeat_of_torch(source: Source) -> SourceSlip | None:
     """Find `x.repeat(k, 1)`, if the function raises an error: the 1 is an axis in NumPy."""
     if not source.raises_error or _may_use_tensors(source):
         return None
@@ -769,7 +797,121 @@ def _find_repeat_of_torch(source: _Source) -> SourceSlip | None:
     return None
 
 
-def _find_reduction_of_two(source: _Source) -> SourceSlip | None:
+def _find_overwritten_argument(source: Source) -> SourceSlip | None:
+    """Find an argument that gets a new value before its own was used, and is used afterwards."""
+    arguments = source.function.args
+    names = {argument.arg for argument in (*arguments.args, *arguments.kwonlyargs)}
+    loads = _list_loaded_names(source.function)
+    for statement in source.function.body:
+        if not isinstance(statement, (ast.Assign, ast.Expr)):
+            return None  # in an `if` or a loop the value may be used in some cases only
+        used = {node.id for node in ast.walk(statement.value) if isinstance(node, ast.Name)}
+        names -= used
+        for target in statement.targets if isinstance(statement, ast.Assign) else ():
+            for node in ast.walk(target):
+                if isinstance(node, ast.Name) and node.id in names & loads:
+                    return source.make_slip(
+                        statement,
+                        f"the argument `{node.id}` gets another value before its own was used, so "
+                        "that this is lost.",
+                        f"Which lines mean the argument `{node.id}`, and which the new value?",
+                    )
+    return None
+
+
+def _find_truth_of_index(source: Source) -> SourceSlip | None:
+    """Find `if j:` for an index from `.get`, where None was meant and 0 is false, too."""
+    counters: set[str] = set()
+    for node in ast.walk(source.function):
+        if isinstance(node, ast.For) and isinstance(node.iter, ast.Call):
+            target = node.target
+            if isinstance(target, ast.Tuple) and ast.unparse(node.iter.func) == "enumerate":
+                target = target.elts[0]
+            if isinstance(target, ast.Name):
+                counters.add(target.id)
+    stores: set[str] = set()
+    found: set[str] = set()
+    for node in ast.walk(source.function):
+        if not isinstance(node, ast.Assign):
+            continue
+        target, value = node.targets[0], node.value
+        is_counter = isinstance(value, ast.Name) and value.id in counters
+        if isinstance(target, ast.Subscript) and is_counter:
+            stores.add(ast.unparse(target.value))
+    for node in ast.walk(source.function):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            function, target = node.value.func, node.targets[0]
+            if not isinstance(function, ast.Attribute) or not isinstance(target, ast.Name):
+                continue
+            if function.attr == "get" and ast.unparse(function.value) in stores:
+                found.add(target.id)
+    for node in ast.walk(source.function):
+        if not isinstance(node, (ast.If, ast.While, ast.IfExp)):
+            continue
+        test = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
+        if isinstance(test, ast.Name) and test.id in found:
+            return source.make_slip(
+                node,
+                f"`{test.id}` counts as false if it is None, and also if it is 0: the first index.",
+                f"How does Python ask whether `{test.id}` is None?",
+            )
+    return None
+
+
+def _find_axis_counted_from_start(source: Source) -> SourceSlip | None:
+    """Find `axis=1` or `.shape[1]` where only cases with more axes than others fail."""
+    if not source.fails_with_more_axes:
+        return None
+    nodes = [node for node in ast.walk(source.function) if isinstance(node, ast.expr)]
+    nodes.sort(key=lambda node: (node.lineno, node.col_offset))
+    for node in nodes:
+        axis: ast.expr | None = None
+        if isinstance(node, ast.Call):
+            keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+            axis, code = keywords.get("axis"), "axis={}"
+        elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
+            if node.value.attr != "shape":
+                continue
+            axis, code = node.slice, ast.unparse(node.value) + "[{}]"
+        if not isinstance(axis, ast.Constant) or axis.value not in (1, 2):
+            continue
+        if isinstance(axis.value, bool):
+            continue
+        text = "is the last axis of a matrix, but the middle one of an array with three axes"
+        if axis.value == 2:
+            text = "is the last of three axes, but not of four"
+        return source.make_slip(
+            node,
+            f"`{code.format(axis.value)}` {text}. The last axis is always axis -1.",
+            "Which axis do you mean if the array has one more in front?",
+        )
+    return None
+
+
+def _find_short_range(source: Source) -> SourceSlip | None:
+    """Find `for i in range(n - 1)` in a loop that does not look at the place after i."""
+    for loop in ast.walk(source.function):
+        if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name):
+            continue
+        call = loop.iter
+        is_range = isinstance(call, ast.Call) and ast.unparse(call.func) == "range"
+        if not is_range or len(call.args) != 1:  # type: ignore[attr-defined]
+            continue
+        stop, name = call.args[0], loop.target.id  # type: ignore[attr-defined]
+        body = "\n".join(map(ast.unparse, loop.body))
+        looks_ahead = re.search(rf"\b{name} \+|\+ {name}\b|-{name}\b|- {name}\b", body)
+        if ast.unparse(stop).endswith(" - 1") and isinstance(stop, ast.BinOp) and not looks_ahead:
+            last = ast.unparse(ast.BinOp(stop.left, ast.Sub(), ast.Constant(2)))
+            return source.make_slip(
+                loop,
+                f"`{name}` runs from 0 to {last}, because `range` stops before its argument.",
+                f"What is the last `{name}` that the loop needs?",
+                is_certain=False,
+            )
+    return None
+
+
+def _find_reduction_of_two(source: Source) -> SourceSlip | None:
     for node in ast.walk(source.function):
         if isinstance(node, ast.stmt) and not isinstance(node, (ast.FunctionDef, ast.For, ast.If)):
             text = explain_reduction_of_two(node)
@@ -779,7 +921,7 @@ def _find_reduction_of_two(source: _Source) -> SourceSlip | None:
     return None
 
 
-def _find_uncalled_function(source: _Source) -> SourceSlip | None:
+def _find_uncalled_function(source: Source) -> SourceSlip | None:
     """Find a function that stands beside an operator and has not been called: `softmax @ v`."""
     local_names = _list_local_names(source.function)
     for node in ast.walk(source.function):
@@ -796,7 +938,7 @@ def _find_uncalled_function(source: _Source) -> SourceSlip | None:
     return None
 
 
-def _find_extra_array(source: _Source) -> SourceSlip | None:
+def _find_extra_array(source: Source) -> SourceSlip | None:
     """Find a third array in `np.matmul(a, b, c)`, into which NumPy would write the result."""
     for call in find_calls(source.function):
         module, _, name = ast.unparse(call.func).rpartition(".")
@@ -811,12 +953,12 @@ def _find_extra_array(source: _Source) -> SourceSlip | None:
     return None
 
 
-def _is_value_used(source: _Source, call: ast.Call) -> bool:
+def _is_value_used(source: Source, call: ast.Call) -> bool:
     statements = [node.value for node in ast.walk(source.function) if isinstance(node, ast.Expr)]
     return all(value is not call for value in statements)
 
 
-def _find_random_number(source: _Source) -> SourceSlip | None:
+def _find_random_number(source: Source) -> SourceSlip | None:
     calls = list(find_calls(source.function))
     if any(call.args and ast.unparse(call.func).endswith("random.seed") for call in calls):
         return None  # the numbers are the same in every call
@@ -832,7 +974,7 @@ def _find_random_number(source: _Source) -> SourceSlip | None:
     return None
 
 
-def _find_start_of_sum(source: _Source) -> SourceSlip | None:
+def _find_start_of_sum(source: Source) -> SourceSlip | None:
     for call in find_calls(source.function):
         is_sum = isinstance(call.func, ast.Name) and call.func.id == "sum"
         if is_sum and len(call.args) == 2 and isinstance(call.args[1], (ast.Name, ast.Call)):
@@ -845,7 +987,7 @@ def _find_start_of_sum(source: _Source) -> SourceSlip | None:
     return None
 
 
-def _find_variable_of_notebook(source: _Source) -> SourceSlip | None:
+def _find_variable_of_notebook(source: Source) -> SourceSlip | None:
     """Find an array of the notebook that the function uses, perhaps in place of an argument."""
     local_names = {node.arg for node in ast.walk(source.function) if isinstance(node, ast.arg)}
     loads: dict[str, ast.Name] = {}
@@ -880,12 +1022,12 @@ def _find_variable_of_notebook(source: _Source) -> SourceSlip | None:
     return None
 
 
-def _is_in_def_line(source: _Source, node: ast.AST) -> bool:
+def _is_in_def_line(source: Source, node: ast.AST) -> bool:
     """Return True for a node in the defaults of an argument, which are evaluated only once."""
     return any(node is inner for inner in ast.walk(source.function.args))
 
 
-def _find_unused_name(source: _Source) -> SourceSlip | None:
+def _find_unused_name(source: Source) -> SourceSlip | None:
     """Find an argument, or a variable that gets a value, which the function never uses."""
     unused_names = _list_unused_arguments(source)
     if unused_names:
@@ -906,7 +1048,7 @@ def _find_unused_name(source: _Source) -> SourceSlip | None:
     return None
 
 
-def _list_unused_arguments(source: _Source) -> list[str]:
+def _list_unused_arguments(source: Source) -> list[str]:
     loads = _list_loaded_names(source.function)
     arguments = source.function.args
     names = [argument.arg for argument in (*arguments.args, *arguments.kwonlyargs)]
@@ -928,7 +1070,7 @@ def _list_loaded_names(function: ast.FunctionDef) -> set[str]:
     return names
 
 
-_Finder = Callable[[_Source], SourceSlip | None]
+_Finder = Callable[[Source], SourceSlip | None]
 
 # The gravest first. Those of the first table are also said beside a misconception: that names what
 # is wrong with the result, and the slip is where it comes from.
@@ -943,8 +1085,11 @@ _SLIPS_BEHIND_MISCONCEPTIONS: tuple[_Finder, ...] = (
     _find_transpose_without_effect,
     _find_repeat_of_torch,
 )
-# The last four may be right, and are said only where nothing else is known.
+# The last five may be right, and are said only where nothing else is known.
 _OTHER_SLIPS: tuple[_Finder, ...] = (
+    _find_overwritten_argument,
+    _find_truth_of_index,
+    _find_axis_counted_from_start,
     _find_comparison_without_brackets,
     _find_tuple_of_places,
     _find_early_end_of_power,
@@ -957,5 +1102,6 @@ _OTHER_SLIPS: tuple[_Finder, ...] = (
     _find_power_written_as_xor,
     _find_start_of_sum,
     _find_unused_name,
+    _find_short_range,
 )
 _ALL_SLIPS = (*_SLIPS_BEHIND_MISCONCEPTIONS, *_OTHER_SLIPS)

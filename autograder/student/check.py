@@ -20,12 +20,23 @@ from autograder.core.results import Verdict
 from autograder.core.text_format import backticks_to_html, format_count, join_words
 from autograder.core.time_limit import TimeLimitExceeded, limit_call_time
 from autograder.diagnosis.argument_probe import explain_by_arguments
+from autograder.diagnosis.array_slips import (
+    find_approximation,
+    find_array_of_texts,
+    find_change_of_argument,
+)
 from autograder.diagnosis.render import render_html, render_text
 from autograder.diagnosis.repair import find_repair
+from autograder.diagnosis.second_run import (
+    describe_largest_array,
+    explain_failing_line,
+    explain_infinite_numbers,
+)
 from autograder.diagnosis.source_slips import (
     SourceSlip,
     explain_missing_result,
     find_cause_of_none,
+    find_in_place_call,
     find_source_slip,
     find_squeeze_of_all_axes,
     find_tuple_of_places,
@@ -34,7 +45,12 @@ from autograder.diagnosis.source_slips import (
     fit_hint_to_source,
 )
 from autograder.judging.error_messages import FULLY_EXPLAINED_ERRORS
-from autograder.judging.judge import Finding, describe_broken_dependency, judge
+from autograder.judging.judge import (
+    Finding,
+    describe_broken_dependency,
+    describe_source_of_infinity,
+    judge,
+)
 from autograder.judging.student_calls import (
     call_student_function,
     find_argument_mismatch,
@@ -47,7 +63,9 @@ from autograder.student.missing_names import explain_missing_name
 from autograder.student.reuse import in_notebook_kernel
 from autograder.student.slow_check import announce_slow_check
 from autograder.student.workspace import is_unanswered, read_cells
+from autograder.values.arrays import PRECISION_MISTAKES
 from autograder.values.common_mistakes import MISTAKES
+from autograder.values.value_types import find_arrays
 from autograder.values.wording import add_article
 
 limit_numpy_to_one_thread()
@@ -113,6 +131,7 @@ def check(answer: Any) -> None:
         with announce_slow_check(key.name), _ExitRaisesError(answer):
             finding = _judge_answer(key, answer, key.misconceptions)
             finding = _read_source_safely(_fit_hint_of_misconception, answer, finding) or finding
+            finding = _add_second_run(key, answer, finding)
             finding = _add_experimental_explanation(key, answer, finding)
     except TimeLimitExceeded as overrun:
         _passed_checks[key.name] = False
@@ -386,6 +405,39 @@ def _judge_answer(key: ExerciseKey, answer: Any, misconceptions: Any = ()) -> Fi
     return judge(key.test_cases, results, key.rules, misconceptions, key.name, argument_names=names)
 
 
+_SHAPE_ERRORS = ("shapes-that-do-not-multiply", "shapes-that-do-not-broadcast")
+
+
+def _add_second_run(key: ExerciseKey, answer: Any, finding: Finding) -> Finding:
+    """Return the finding with what a second run of its case shows: a line, and shapes on it."""
+    case = finding.shown_case
+    if case is None or case.difference is None or key.rules.call != "function":
+        return finding
+    difference = case.difference
+    nudge, own_mistakes = finding.nudge, (None, difference.mistake)
+    new = old = ""
+    call_seconds = answer_key.find_lab(key.name).call_seconds
+    try:
+        with limit_call_time(call_seconds, _get_code(answer).co_filename):
+            if difference.mistake in _SHAPE_ERRORS and finding.misconception in own_mistakes:
+                old = difference.means or MISTAKES[difference.mistake][0]
+                explanation = explain_failing_line(answer, case.inputs)
+                if explanation:
+                    new, nudge = explanation.means, explanation.nudge
+            elif difference.kind == "not finite" and finding.misconception is None:
+                old = describe_source_of_infinity(case)
+                new = explain_infinite_numbers(answer, case.inputs, old.startswith("nan"))
+            elif finding.misconception == "too-much-memory":
+                old = MISTAKES["too-much-memory"][0]
+                new = describe_largest_array(answer, case.inputs, case.outcome.peak_bytes)
+                nudge = "Do you need all of it at once?"
+    except TimeLimitExceeded:
+        return finding
+    if not new or old not in finding.means:
+        return finding
+    return replace(finding, means=finding.means.replace(old, new), nudge=nudge)
+
+
 def _add_experimental_explanation(key: ExerciseKey, answer: Any, finding: Finding) -> Finding:
     """Add ignored arguments and a possible repair to a finding that no misconception explains.
 
@@ -476,22 +528,60 @@ def _find_slip(key: ExerciseKey, answer: Any, finding: Finding) -> SourceSlip | 
     if "'tuple' object" in error or "to tuple" in error:
         return find_tuple_of_places(answer)
     if finding.misconception == "product-with-one-number":
-        return find_uncalled_function(answer)
+        return find_uncalled_function(answer) or find_in_place_call(answer)
+    if finding.misconception == "modifies-argument" and finding.shown_case:
+        return find_change_of_argument(answer, finding.shown_case.outcome.modified)
+    if finding.misconception in PRECISION_MISTAKES:
+        return find_approximation(answer)
+    if _holds_shortened_text(finding):
+        slip = find_array_of_texts(answer)
+        if slip:
+            return slip
     if finding.misconception in FULLY_EXPLAINED_ERRORS:
         return None
     if finding.verdict is Verdict.ERROR and finding.misconception and not finding.nudge:
         return None  # the explanation of the error names the right code
-    slip = find_source_slip(answer, key.unused_arrays, raises_error=raises_error)
+    slip = find_source_slip(
+        answer,
+        key.unused_arrays,
+        raises_error=raises_error,
+        fails_with_more_axes=_fails_with_more_axes(key, finding),
+    )
     number = _find_infinite_number(finding)
     if number and not (slip and slip.is_certain):
         return find_written_infinity(answer, number) or slip
     return slip
 
 
+def _holds_shortened_text(finding: Finding) -> bool:
+    """Return True if a text of the shown result is only the beginning of the expected one."""
+    case = finding.shown_case
+    if case is None or not isinstance(case.expected, (tuple, list)):
+        return False
+    if not isinstance(case.value, (tuple, list)) or len(case.value) != len(case.expected):
+        return False
+    pairs = [(a, b) for a, b in zip(case.expected, case.value) if a != b]
+    if not all(isinstance(text, str) for pair in pairs for text in pair):
+        return False
+    return bool(pairs) and all(expected.startswith(text) for expected, text in pairs)
+
+
+def _fails_with_more_axes(key: ExerciseKey, finding: Finding) -> bool:
+    """Return True if the arrays of all failing cases have more axes than those of right cases."""
+    failing: list[int] = []
+    passing: list[int] = []
+    for test_case, is_right in zip(key.test_cases, finding.cases_correct, strict=True):
+        inputs = test_case.inputs
+        axes = [array.ndim for array in find_arrays((*inputs.args, *inputs.kwargs.values()))]
+        if axes:
+            (passing if is_right else failing).append(max(axes))
+    return bool(failing and passing) and min(failing) > max(passing)
+
+
 def _find_infinite_number(finding: Finding) -> str:
     """Return "inf" or "-inf" if the shown result holds it and should not; "" beside a nan."""
     difference = finding.shown_case.difference if finding.shown_case else None
-    if difference is None or difference.kind != "not finite" or "nan comes" in finding.means:
+    if difference is None or difference.kind != "not finite" or "nan" in finding.means:
         return ""
     match = re.search(r"-?\binf\b", finding.observation)
     return match[0] if match else ""
@@ -512,7 +602,7 @@ def _add_slip(finding: Finding, slip: SourceSlip) -> Finding:
         return replace(finding, means=slip.means, nudge=slip.nudge)
     is_specific = finding.misconception and finding.misconception not in MISTAKES
     sentences = [slip.means, finding.means]
-    if finding.misconception in FULLY_EXPLAINED_ERRORS:
+    if finding.misconception in (*FULLY_EXPLAINED_ERRORS, *PRECISION_MISTAKES):
         sentences = [slip.means]
     elif (finding.verdict is Verdict.ERROR and not is_specific) or not slip.is_certain:
         sentences = [finding.means, slip.means]

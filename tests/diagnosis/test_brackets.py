@@ -35,8 +35,8 @@ def test_brackets_are_tried_where_they_matter(code, expected):
 
 
 def test_a_long_chain_gets_no_brackets():
-    assert list_bracketed(" - ".join("abcdefgh"[:MAX_OPERANDS]))
-    assert not list_bracketed(" - ".join("abcdefghi"[: MAX_OPERANDS + 1]))
+    assert list_bracketed(" - ".join("abcdefghijkl"[:MAX_OPERANDS]))
+    assert not list_bracketed(" - ".join("abcdefghijklm"[: MAX_OPERANDS + 1]))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 
 from autograder.core.time_limit import TimeLimitExceeded
 from autograder.diagnosis import repair
+from autograder.diagnosis.mutations import REPLACE, Mutation
 from autograder.diagnosis.repair import MAX_PARTIAL_REPAIRS, MAX_SEARCH_SECONDS, find_repair
 from autograder.judging.compare import compare_outcome
 from autograder.judging.student_calls import call_student_function
@@ -75,7 +76,7 @@ def find_repair_for(function, cases):
         ("np.sqrt(", "np.cbrt(1 + ", 6, ""),
         ("[..., 1:] * size", "[..., 1:] * 3", 5, "with one of your variables in place of `3`"),
         ("np.tanh(", "np.sin(", 7, "with another function in place of `np.sin`"),
-        ("axis=-1", "axis=-2", 3, "with another number in place of `2`"),
+        ("axis=-1", "axis=-2", 3, "with another number in place of `-2`"),
         ("x / total", "y / total", 4, "with another variable in place of `y`"),
         ("x / total", "x + total", 4, "with another operator in place of `+`"),
         ("x / total", "total / x", 4, "with the two sides of `/` exchanged"),
@@ -172,6 +173,28 @@ def test_a_number_in_place_of_infinity_is_found():
     right = RIGHT.replace("return out", "return np.isinf(np.where(out > 0, out, np.inf))")
     text = describe_repair(right.replace("out, np.inf", "out, 50.0"), right)
     assert "with another number in place of `50.0`, every case is right." in text
+
+
+def test_a_summand_that_belongs_into_the_call_before_it_is_moved_there():
+    right = RIGHT.replace("return out", "return out * np.tanh(out - lower)")
+    text = describe_repair(RIGHT.replace("return out", "return out * np.tanh(out) - lower"), right)
+    assert "with `- lower` inside the brackets of the call before it, every case is right" in text
+
+
+def test_a_bracket_in_long_code_is_placed():
+    code = "size * 1 + size * 2 + size * 3 + size * out + size + lower"
+    right = RIGHT.replace("return out", f"return {code.replace('out + size', '(out + size)')}")
+    text = describe_repair(RIGHT.replace("return out", f"return {code}"), right)
+    assert ", which opens before `out`, every case is right." in text
+
+
+def test_a_changed_test_of_equality_is_no_part_of_a_repair_in_two_places():
+    mutation = Mutation("with another comparison in place of `==`", 3, REPLACE)
+    assert mutation.changes_equality and not mutation.is_combinable
+    mutation = Mutation("with only `n` in place of `n == 0`", 3, REPLACE)
+    assert mutation.changes_equality and not mutation.is_combinable
+    mutation = Mutation("with another comparison in place of `<`", 3, REPLACE)
+    assert mutation.is_combinable
 
 
 def test_code_with_least_squares_is_not_mutated(capfd):
@@ -343,7 +366,7 @@ def test_a_check_names_the_place_where_no_mistake_is_known():
         "One place is wrong. In line 3 of its cell, `e = np.exp(np.abs(x))`: without `np.abs` around `x`"
         in text
     )
-    assert "strongly correlated" not in text  # the less specific sentence is left out
+    assert "rise and fall" not in text  # the less specific sentence is left out
 
 
 def test_a_repair_of_all_cases_replaces_a_partial_mistake():

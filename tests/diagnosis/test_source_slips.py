@@ -74,6 +74,21 @@ def find_slip(*lines, head="def f(x, n=2):", **keywords):
         (["return np.matmul(x, n, x)"], 3, "`np.matmul` computes with 2 arrays"),
         (["return np.max(x, n * x)"], 3, "the second argument of `np.max` is the axis"),
         (["return Q @ x"], 3, "`Q` is a variable of the notebook"),
+        (["y = np.array([n].append(x))", "return y"], 3, "an argument is None. `.append` changes"),
+        (["n, y = x[0], x[1]", "return y * n"], 3, "`n` gets another value before its own was"),
+        (
+            [
+                "seen = {}",
+                "for i, t in enumerate(x):",
+                "    j = seen.get(t)",
+                "    if j:",
+                "        n += j",
+                "    seen[t] = i",
+                "return n",
+            ],
+            6,
+            "`j` counts as false if it is None, and also if it is 0",
+        ),
     ],
 )
 def test_a_slip_is_named_by_its_line(lines, line, words):
@@ -104,6 +119,17 @@ def test_a_slip_is_named_by_its_line(lines, line, words):
         ["return x / (1 - n) + (x / 1) - n"],
         ["return x.transpose(1, 0) @ np.transpose(x, (0, 2, 1)) * n"],
         ["return x.repeat(n, 1)"],
+        ["y = [print(i) for i in x] and [x.append(n) for i in x]", "return y * n"],
+        ["n = n + 1", "if n > 2:", "    x = n", "return x"],
+        [
+            "seen = {}",
+            "for t in x:",
+            "    j = seen.get(t)",
+            "    if j:",
+            "        n += 1",
+            "    seen[t] = [n]",
+            "return n",
+        ],
         ["layer = x.sum()", "return layer * n"],
         ["visit(x, n)", "change(x)", "return x"],
         ["def layer(x):", "    x.sort()", "layer(x * n)", "return x"],
@@ -125,6 +151,23 @@ def test_a_slip_is_named_by_its_line(lines, line, words):
 )
 def test_right_code_has_no_slip(lines):
     assert find_slip(*lines) is None
+
+
+def test_an_axis_counted_from_the_start_is_named_if_only_more_axes_fail():
+    lines = ["y = x.sum(axis=1) + x.shape[1]", "return y * n"]
+    assert find_slip(*lines) is None
+    slip = find_slip(*lines, fails_with_more_axes=True)
+    assert "`axis=1` is the last axis of a matrix, but the middle one of" in slip.means
+    slip = find_slip("return n * x.shape[2]", fails_with_more_axes=True)
+    assert "`x.shape[2]` is the last of three axes, but not of four." in slip.means
+    assert find_slip("return n * x.sum(axis=-1) + x.shape[0]", fails_with_more_axes=True) is None
+
+
+def test_a_range_that_leaves_out_the_last_index_is_named():
+    slip = find_slip("for i in range(n - 1):", "    x[i] = 0", "return x")
+    assert "`i` runs from 0 to n - 2" in slip.means and not slip.is_certain
+    assert find_slip("for i in range(n - 1):", "    x[i] = x[i + 1]", "return x") is None
+    assert find_slip("for i in range(1, n - 1):", "    x[i] = 0", "return x") is None
 
 
 CLASS = "class Row:\n    def reverse(self):\n        return self\n"
@@ -281,8 +324,8 @@ def test_limits_of_what_is_read():
     quoted = slip.means.split("`")[1]
     assert len(quoted) <= MAX_CODE_CHARACTERS + 3
     decorators = "@str\n" * MAX_DECORATOR_LINES
-    assert source_slips._read_source(define_decorated(decorators), ()) is not None
-    assert source_slips._read_source(define_decorated("@str\n" + decorators), ()) is None
+    assert source_slips.read_source(define_decorated(decorators), ()) is not None
+    assert source_slips.read_source(define_decorated("@str\n" + decorators), ()) is None
 
 
 def test_a_long_function_is_not_read():
@@ -358,6 +401,13 @@ def test_an_infinite_number_that_the_code_writes_is_named_with_its_sign():
     assert find_written_infinity(function, "-inf") is None
 
 
+def test_a_hint_on_transpose_is_given_to_code_that_has_one():
+    hint = "Which of the four axes should `transpose` leave alone?"
+    assert fit_hint_to_source(define_in_cell("\ndef f(x):\n    return x + 1\n"), hint) == ""
+    function = define_in_cell("\ndef f(x):\n    return x.transpose()\n")
+    assert fit_hint_to_source(function, hint) == hint
+
+
 def test_a_result_of_nan_is_explained_without_its_consequences(capsys):
     source = (
         "def adam_step(parameter, gradient, mean, square, step, rate=1e-3, beta_1=0.9, "
@@ -370,7 +420,7 @@ def test_a_result_of_nan_is_explained_without_its_consequences(capsys):
     with pytest.raises(CheckFailed):
         check(define_in_cell(source))
     output = capsys.readouterr().out
-    assert "nan comes from the root or the logarithm of a negative number" in output
+    assert "a root is taken of a negative number, which gives nan." in output
     assert "does not depend" not in output
 
 

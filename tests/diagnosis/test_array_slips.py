@@ -1,0 +1,96 @@
+"""Slips of arrays are named by their line: views, arrays of texts, numerical derivatives."""
+
+import pytest
+from test_repair import define_in_cell
+
+from autograder.diagnosis.array_slips import (
+    find_approximation,
+    find_array_of_texts,
+    find_change_of_argument,
+)
+from autograder.student.check import CheckFailed, check
+
+
+def define(*lines, head="def f(x, n=2):"):
+    return define_in_cell("\n".join(["", head, *(f"    {line}" for line in lines), ""]))
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (["y = x[:]", "y[n] = 0", "return y"], "a slice of an array is no copy (unlike a slice"),
+        (["y = x", "y -= n", "return y"], "`x` gets a second name, and no copy is made. Line 4"),
+        (["y = x.T", "y[0] = n", "return y"], "`x.T` is no copy of the array"),
+        (["y = np.asarray(x)", "y *= n", "return y"], "`np.asarray(x)` is no copy"),
+        (["x /= n", "return x"], "A line `x = x …` makes a new array."),
+        (["x[0] = n", "return x"], "you write into the array `x` that your function is given."),
+        (["np.exp(x, out=x)", "return x"], "`np.exp(x, out=x)`, you write into the array `x`"),
+        (["x.sort()", "return x"], "you write into the array `x`"),
+    ],
+)
+def test_the_line_that_changes_an_argument_is_named(lines, words):
+    assert words in find_change_of_argument(define(*lines), ["x"]).means
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["x = x.copy()", "x[0] = n", "return x"],
+        ["y = x + n", "y -= 1", "return y"],
+        ["y = x[[0, 1]]", "y[0] = n", "return y"],
+        ["return change(x)"],
+    ],
+)
+def test_a_copy_is_no_change_of_an_argument(lines):
+    assert find_change_of_argument(define(*lines), ["x"]) is None
+
+
+def test_a_view_is_named_beside_the_changed_argument(capsys):
+    source = (
+        "\ndef without_head(w_o, head, heads):\n    size = len(w_o) // heads\n"
+        "    ablated = w_o[:]\n"
+        "    ablated[head * size : (head + 1) * size] = 0\n    return ablated\n"
+    )
+    with pytest.raises(CheckFailed, match="changed its argument `w_o`"):
+        check(define_in_cell(source))
+    output = capsys.readouterr().out
+    assert "`ablated = w_o[:]`, a slice of an array is no copy" in output
+    assert "Which method makes a copy of an array?" in output
+
+
+def test_an_array_of_texts_that_cuts_them_off_is_named(capsys):
+    source = (
+        "\ndef merge_pair(symbols, pair):\n    array = np.array(symbols)\n"
+        "    for i in range(len(array) - 1):\n"
+        "        if (array[i], array[i + 1]) == tuple(pair):\n"
+        "            array[i] = pair[0] + pair[1]\n"
+        "            array = np.delete(array, i + 1)\n            break\n"
+        "    return tuple(str(symbol) for symbol in array)\n"
+    )
+    with pytest.raises(CheckFailed):
+        check(define_in_cell(source))
+    assert "A longer text that is put into it later is cut off" in capsys.readouterr().out
+    assert find_array_of_texts(define("y = np.array(x)", "return y + n")) is None
+
+
+def test_a_numerical_derivative_is_named_as_the_cause_of_a_small_error(capsys):
+    source = (
+        "\ndef numerical_gradient(f, x):\n    g = np.zeros_like(x)\n"
+        "    for i in np.ndindex(x.shape):\n"
+        "        d = np.zeros_like(x)\n        d[i] = 1e-5\n"
+        "        g[i] = (f(x + d) - f(x - d)) / 2e-5\n    return g\n"
+    )
+    derivative = define_in_cell(source)
+    source = (
+        "\ndef cross_entropy_backward(logits, targets):\n    def loss(x):\n"
+        "        y = x - x.max(axis=-1, keepdims=True)\n"
+        "        y = y - np.log(np.exp(y).sum(axis=-1, keepdims=True))\n"
+        "        return -y[np.arange(len(y)), targets].mean()\n"
+        "    return numerical_gradient(loss, logits)\n"
+    )
+    with pytest.raises(CheckFailed):
+        check(define_in_cell(source, numerical_gradient=derivative))
+    output = capsys.readouterr().out
+    assert "`numerical_gradient` computes with small differences" in output
+    assert "float32" not in output
+    assert find_approximation(define("return x * n")) is None
