@@ -34,8 +34,8 @@ def with_layers(function):
 @alignment.slips("""
     no_tanh: You did not use tanh: without it, two layers can do no more than one.
         Hint: Which activation function follows the first layer?
-    tanh_twice: You used tanh twice: the second one squeezes every score between -1 and 1, so that no
-        word can stand out.
+    tanh_twice: You used tanh twice: the second one puts every score between -1 and 1, so that all
+        scores are nearly equal.
         Hint: After which of the two layers does the formula have its tanh?
     tanh_at_the_end: You used tanh on the finished scores, after the second layer instead of after the
         first.

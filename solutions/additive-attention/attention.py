@@ -49,8 +49,8 @@ add_cases(attention)
         Hint: What does `axis` change in a sum, and which axis should disappear?
     no_sum: You multiplied each state by its weight, but did not add the K rows up.
         Hint: How do K weighted rows become one vector?
-    mean_for_sum: You took the mean of the weighted states, which divides once more by the number of
-        words.
+    mean_for_sum: You took the mean of the weighted states, which is the sum divided by the number
+        of words; expected the sum.
         Hint: If the weights add up to 1 already, is there anything left to divide by?
     weights_for_context: You stopped at the weights: one number for each word. The context is the average
         of the states with these weights.

@@ -141,9 +141,9 @@ def attention_32(rng):
         hidden ones?
     mask_by_multiplication: The hidden scores became 0, and exp(0) is 1: a score of 0 is an ordinary
         score.
-        Hint: Which score has an exponential of 0?
-    mask_added_as_0_1: You added booleans to the scores: True counts as 1, so visible keys are favoured,
-        not alone.
+        Hint: Which number must replace a hidden score so that its exponential is 0?
+    mask_added_as_0_1: You added booleans to the scores: True counts as 1, so visible scores grow by
+        1, and nothing is hidden.
         Hint: Only a mask in the additive form may be added. What did you write to convert the boolean
         one?
     mask_on_queries: You exchanged the mask's last two axes, so it hides queries (rows) instead of keys
@@ -203,8 +203,8 @@ def attention_32(rng):
     scales_by_len_of_key: You scaled by the square root of `len(key)`: how many keys, or how many
         sentences of a batch.
         Hint: d_k is how many numbers one key holds. On which axis are those?
-    power_before_division: Python reads `d ** 1/2` as (d ** 1) / 2: you divided by d_k and then took half
-        of it.
+    power_before_division: Python computes `/ d_k ** 1 / 2` from left to right: it divides by d_k
+        and then by 2.
         Hint: Where do brackets belong, or which function takes a root?
     exchanges_the_first_two_axes: You exchanged the first two axes of the keys; in a batch the first one
         counts the sentences.

@@ -114,7 +114,7 @@ def sentences_32(rng):
         others?
     mask_by_multiplication: The scores of the future became 0, and exp(0) is 1: a score of 0 is an
         ordinary score.
-        Hint: Which score has an exponential of 0?
+        Hint: Which number must replace a hidden score so that its exponential is 0?
     mask_added_as_0_1: You added the boolean mask to the scores: True counts as 1, so the past is
         favoured, not alone.
         Hint: Only a mask in the additive form may be added. Which operation suits a boolean one?

@@ -110,14 +110,14 @@ def single_precision(rng):
     overflow_turned_to_zero: `np.nan_to_num` also turned the NaN of an overflow into 0, so rows with
         large scores are lost.
         Hint: Which number can you subtract from a row before `np.exp`, so that nothing overflows?
-    maximum_over_hidden_keys: Your maximum may belong to a hidden key; next to it, everything that is
-        visible becomes 0.
+    maximum_over_hidden_keys: You subtract the score of a hidden key. It may be so large that all
+        visible exponentials become 0.
         Hint: Over which keys should the maximum be taken? Try to hide first, then look for it.
     nan_in_empty_rows: A row with nothing to attend to becomes NaN: -inf minus -inf, or 0 divided by 0,
         is not a number.
         Hint: Rows of -inf have the maximum -inf and the sum 0. What could you use instead of each?
-    uniform_in_empty_rows: Where every key is hidden by the same finite number, softmax spreads the
-        weight evenly over them.
+    uniform_in_empty_rows: In a row without any visible key all scores are the same number, and
+        softmax of equal scores gives equal weights.
         Hint: Such a row should hold zeros. What could you do with the weights of hidden keys at the end?
     minus_1e9_added: In a row with nothing to attend to, the hidden keys come back: you added -1e9 to
         every score of the row, and softmax ignores what is added to all scores.
@@ -133,9 +133,9 @@ def single_precision(rng):
         hidden ones?
     mask_by_multiplication: The hidden scores became 0, and exp(0) is 1: a score of 0 is an ordinary
         score.
-        Hint: Which score has an exponential of 0?
-    mask_added_as_0_1: You added booleans to the scores: True counts as 1, so visible keys are favoured,
-        not alone.
+        Hint: Which number must replace a hidden score so that its exponential is 0?
+    mask_added_as_0_1: You added booleans to the scores: True counts as 1, so visible scores grow by
+        1, and nothing is hidden.
         Hint: Only a mask in the additive form may be added. Which operation suits a boolean one?
     not_low_enough: The number for “hidden” is not low enough, so hidden keys keep some weight.
         Hint: Scores may be as low as -1000. Which number is lower than every score?
@@ -173,7 +173,8 @@ def single_precision(rng):
         Hint: Softmax stays the same if you subtract one number from a whole row. Which number is safe?
     adds_too_little: You added -10 to the hidden scores, which is not low enough: a little of them leaks
         through.
-        Hint: Scores may lie 2000 apart. Which number is lower than every score?
+        Hint: A hidden score can be 2000 larger than a visible one. Which number is lower than every
+        score?
     always_axis_0: You normalised along axis 0: down the columns of a matrix, and across the sentences of
         a batch.
         Hint: Counted from the end, the keys always lie on the same axis. Which one?

@@ -68,8 +68,7 @@ def many_sentences(rng):
         Hint: Which axis of length 1 does the docstring ask for, and between which two others?
     on_the_queries: The axis of length 1 is the last one, so this hides padded queries (rows) and not
         padded keys.
-        Hint: Scores have shape (batch, L_q, L_k). Which of the three axes should your positions lie
-        along?
+        Hint: Scores have shape (batch, L_q, L_k). Which of the three axes belongs to the keys?
     axis_in_front: The axis of length 1 is the first one, so sentence i would be matched with query i.
         Hint: Scores have shape (batch, L_q, L_k). Where does the batch belong in your mask?
     repeated_for_every_query: You wrote the same row once for every query; the middle axis should have

@@ -75,7 +75,8 @@ def padding_16(rng):
         Hint: How low can a number of this dtype go? `np.finfo` knows.
     low_enough_for_ordinary_scores: Your number hides a key among ordinary scores only: a hidden score of
         1000 would still win against a visible one of -1000.
-        Hint: Scores may lie 2000 apart. How low can a number of this dtype go? `np.finfo` knows.
+        Hint: A hidden score can be 2000 larger than a visible one. How low can a number of this
+        dtype go? `np.finfo` knows.
     something_for_the_allowed_too: You add something to the keys that may be attended to as well; their
         scores should stay as they are.
         Hint: Which number can be added to a score without changing it?

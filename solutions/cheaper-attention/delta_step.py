@@ -83,7 +83,7 @@ def asked_with_the_key(rng):
 
 
 @delta_step.slips("""
-    plain_sum: The old value is not subtracted: this is the plain sum, rate · key ⊗ value.
+    plain_sum: You do not subtract the old value: you add rate · key ⊗ value.
         Hint: What does the state give back for this key before you write? Only the difference is to be added.
     no_rate: The rate is missing: the whole difference is written.
         Hint: How much should be written for a rate of 0?
@@ -96,12 +96,14 @@ def asked_with_the_key(rng):
         Hint: Where do the brackets begin in rate · key ⊗ (value − keyᵀ state)?
     rate_upside_down: 1 − rate was used instead of the rate.
         Hint: What should happen at rate 0, nothing or everything?
-    whole_state_fades: The whole state fades by 1 − rate; only what this key holds should be changed.
+    whole_state_fades: You multiply the whole state by 1 − rate, so what other keys have stored gets
+        weaker too. Change only what this key holds.
         Hint: Which part of the state should be unchanged: what other keys (at right angles to this one) hold?
     fades_and_corrects: The whole state fades by 1 − rate, and the old value is subtracted besides.
         Hint: In the formula, what is the factor in front of the old state?
     read_before_writing: The context was read from the old state; write first, then read.
-        Hint: At rate 1, asked with the key itself, the context should be the new value. Is it?
+        Hint: If the rate is 1 and the query equals the key, the context should equal the value.
+        Does yours?
     old_value_of_the_query: The old value was looked up with the query; it is what the state holds under
         the key.
         Hint: Whose value is replaced, that of the key or that of the query?
@@ -120,7 +122,8 @@ def asked_with_the_key(rng):
         Hint: Which state does the next token need?
     old_state_dropped: Only what is written is returned as the state; it should be added to what was there.
         Hint: What becomes of the values of all the other keys?
-    results_exchanged: Context and state come back in each other's place.
+    results_exchanged: You return the state first and then the context; it should be the context
+        first.
         Hint: In which order does the docstring list what is returned?
     context_only: Only the context is returned; the next step needs the new state as well.
         Hint: How many things does the docstring's Returns part list?

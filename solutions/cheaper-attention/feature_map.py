@@ -54,7 +54,7 @@ def large(rng):
 
 
 @feature_map.slips("""
-    plain_elu: The + 1 is missing: this is elu itself, which is negative for negative numbers.
+    plain_elu: The + 1 is missing: you computed elu itself, which is negative for negative numbers.
         Hint: Which values does elu take below 0? What would a negative similarity mean as a weight?
     one_added_twice: The 1 was added twice: elu is e^x − 1 below 0, so elu + 1 is just e^x there, and x +
         1 above 0.
@@ -74,7 +74,8 @@ def large(rng):
         Hint: In `np.where(condition, a, b)`, which of a and b is taken where the condition is true?
     relu: This is relu: everything below 0 becomes 0.
         Hint: Which function is elu below 0? A key whose features are all 0 could never be found.
-    relu_plus_one: This is relu(x) + 1: below 0 it is always 1, where e^x should fall towards 0.
+    relu_plus_one: You computed relu(x) + 1, which is 1 for every negative x. There it should be
+        e^x.
         Hint: Which function is elu below 0?
     softplus: This is softplus, ln(1 + e^x): also smooth and positive, but another function.
         Hint: The value at 0 should be exactly 1. What is softplus there?

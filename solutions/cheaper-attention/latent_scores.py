@@ -78,7 +78,7 @@ def many_wide_keys(rng):
         Hint: What does scaled dot-product attention do with the dot products?
     root_of_the_latent_size: You divided by √r, the size of a latent. These are dot products of queries
         and keys, of d_k numbers.
-        Hint: How many numbers does a key have before it is compressed, and after?
+        Hint: How many numbers does the query have: d_k, or r?
     divides_by_d_k: You divided by d_k instead of by its square root.
         Hint: Compare your scale with the formula: is a root missing?
     root_of_the_number_of_tokens: You divided by the root of the number of tokens; it should be that of

@@ -97,8 +97,8 @@ def attend_by_table(slip, queries, keys, values):
 
 
 @linear_attention.slips("""
-    table_of_similarities: The table of all queries by all keys was built; the brackets should be set the
-        other way.
+    table_of_similarities: You built the table with a number for each query and each key. Multiply
+        the keys and the values first.
         Hint: Which of the two products do you compute first? What is the shape of φ(K)ᵀV?
     softmax_attention: This is softmax attention. Here the similarity is the dot product of the features,
         φ(q) · φ(k).
@@ -106,9 +106,9 @@ def attend_by_table(slip, queries, keys, values):
     no_feature_map: The feature map is missing: queries and keys are multiplied as they are.
         Hint: The similarity is φ(q) · φ(k). Which function of yours is φ?
     map_of_queries_only: The feature map is applied to the queries, but not to the keys.
-        Hint: In φ(q) · φ(k), how many times does φ occur?
+        Hint: φ is applied to the query and to the key. Does your code apply it to both?
     map_of_keys_only: The feature map is applied to the keys, but not to the queries.
-        Hint: In φ(q) · φ(k), how many times does φ occur?
+        Hint: φ is applied to the query and to the key. Does your code apply it to both?
     map_of_values_too: The values went through the feature map as well; they are averaged as they are.
         Hint: Which of the three arrays take part in the similarity?
     never_divided: The denominator is missing: these are weighted sums, not averages.
@@ -177,8 +177,8 @@ def attend_by_table(slip, queries, keys, values):
     softmax_of_queries_and_keys: The softmax was taken of the queries' and keys' features; φ alone makes
         them positive.
         Hint: Is there an exponential left once φ is applied?
-    bare_keys_in_the_denominator: The denominator uses the keys themselves; numerator and denominator
-        must use the same features, φ(k).
+    bare_keys_in_the_denominator: Your denominator sums the keys. It should sum their features φ(k),
+        as the numerator does.
         Hint: The weights of one query must add up to 1. Which sum of similarities is that?
     bare_queries_in_the_denominator: The denominator uses the queries themselves; numerator and
         denominator must use the same features, φ(q).

@@ -65,7 +65,8 @@ def very_low(rng):
 @recurrent_step.slips("""
     does_not_see_itself: The token does not see itself: the context was taken from the old state and the
         old total.
-        Hint: What comes first, adding the new key and value, or asking? What can the very first token see?
+        Hint: What must come first: adding the new key and value, or computing the context? What can
+        the very first token see?
     old_total_in_the_denominator: The context comes from the new state, but its denominator from the old
         total.
         Hint: The token sees itself in the numerator. Does it count in the denominator too?
@@ -77,7 +78,7 @@ def very_low(rng):
         Hint: Which features of the key does the state hold?
     map_of_the_key_only: The feature map is applied to the key, but not to the query: state and total are
         right, the context is not.
-        Hint: In φ(q) · φ(k), how many times does φ occur?
+        Hint: φ is applied to the query and to the key. Does your code apply it to both?
     map_of_the_value_too: The value went through the feature map as well; it is stored as it is.
         Hint: Which of query, key and value take part in the similarity?
     never_divided: The context is not divided: it is a weighted sum, not an average.
@@ -91,7 +92,7 @@ def very_low(rng):
     state_not_updated: The context is right, but state and total come back as they were: the next step
         knows nothing of this token.
         Hint: What should the docstring's second and third result contain?
-    total_not_returned: The total comes back as it was; it grows by φ(k) with every token.
+    total_not_returned: You return the old total; it grows by φ(k) with every token.
         Hint: Which two sums over the tokens does the formula need?
     state_replaced: The new token took the place of the old state; it should be added to it.
         Hint: The state is a sum over all tokens so far. What happens to the old ones?
@@ -99,7 +100,8 @@ def very_low(rng):
         Hint: The denominator is φ(q) · total. Which vector must `total` be the sum of?
     total_of_the_bare_key: The key itself was added to the total; the state uses φ(k), and so must the total.
         Hint: Numerator and denominator must use the same features. Which are they?
-    results_exchanged: State and total come back in each other's place.
+    results_exchanged: You return the total before the state; it should be the state before the
+        total.
         Hint: In which order does the docstring list what is returned?
     context_only: Only the context is returned; the next step needs the new state and the new total as well.
         Hint: How many things does the docstring's Returns part list?

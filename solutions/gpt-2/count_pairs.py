@@ -81,15 +81,18 @@ def many(rng):
 
 
 @count_pairs.slips("""
-    word_counts_ignored: Each word counts once, however often it stands in the text.
+    word_counts_ignored: Your code counts each word once. A word that occurs 5 times in the text
+        counts 5 times.
         Hint: What are the values of the mapping `words`? Where does your code use them?
-    once_for_each_word: A pair counts once for each word, although it may stand in a word several times.
+    once_for_each_word: Your code counts a pair only once in each word. If it occurs twice in a
+        word, it counts twice.
         Hint: How often does (n, a) stand in n, a, n, a, s?
-    count_replaced: Each pair has the count of the last word that holds it; the counts should be added.
+    count_replaced: Your code keeps only the count of the last word that holds the pair. Add the
+        counts of all words that hold it.
         Hint: What happens to the entry of a pair when a second word holds it too: is it replaced, or
         added to?
-    first_count_kept: Each pair has the count of the first word that holds it; the counts of later words
-        are not added.
+    first_count_kept: Your code keeps only the count of the first word that holds the pair. The
+        counts of later words are not added.
         Hint: What happens when a pair is already in the dict?
     begins_at_one: Every count is too large by 1: a new pair begins at 1, not at 0.
         Hint: Which default does your `get` have? What should a pair count before it was seen?
@@ -100,9 +103,9 @@ def many(rng):
     every_second_pair: Your pairs do not overlap: the first two symbols, then the next two. An inner
         symbol belongs to two pairs.
         Hint: Which pairs does t, h, e, n have? Is (h, e) one of them?
-    pairs_at_any_distance: All pairs of symbols of a word are counted, not only neighbours.
+    pairs_at_any_distance: Your code counts all pairs of symbols of a word, not only neighbours.
         Hint: In t, h, e: can t and e be joined, with h between them?
-    order_lost: The order of a pair is lost: (a, b) and (b, a) are counted together.
+    order_lost: Your code counts (a, b) and (b, a) as the same pair. They are two different pairs.
         Hint: Are `no` and `on` the same pair of letters?
     pairs_turned_round: The pairs are turned round: (b, a) where a stands before b.
         Hint: Which of the two neighbours comes first in the tuple?

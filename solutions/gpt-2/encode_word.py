@@ -127,7 +127,8 @@ def best_pair(slip, pairs, ranks):
     highest_rank_first: The pair of the highest rank is joined first; the lowest was learned first and
         comes first.
         Hint: Which rank has the pair that was learned first?
-    leftmost_first: The leftmost known pair is joined first, whatever its rank.
+    leftmost_first: Your code joins the leftmost known pair, whatever its rank. It should be the
+        pair with the lowest rank.
         Hint: Where does your code compare ranks?
     rightmost_first: The rightmost known pair is joined first, whatever its rank.
         Hint: Where does your code compare ranks?
@@ -136,8 +137,8 @@ def best_pair(slip, pairs, ranks):
         Hint: What happens to a second occurrence of the same pair?
     longest_pair_first: The longest known pair is joined first, not that of the lowest rank.
         Hint: By what is the next pair chosen?
-    leftmost_longest_pair_first: The pair that makes the longest symbol is joined first, and of equally
-        long ones the leftmost.
+    leftmost_longest_pair_first: Your code first joins the pair that makes the longest symbol. It
+        should be the pair with the lowest rank.
         Hint: By what is the next pair chosen? Which argument says what was learned first?
     most_frequent_in_the_word: The most frequent pair of the word is joined; that rule is for learning
         merges. Encoding goes by rank.
@@ -153,7 +154,7 @@ def best_pair(slip, pairs, ranks):
         Hint: Which default does your `ranks.get(pair, …)` have? It should be larger than every rank.
     joins_unknown_pairs: Pairs are joined until one symbol is left, even those that are not in `ranks`.
         Hint: What ends the loop, by the docstring?
-    rank_zero_is_false: The pair of rank 0 is never joined: 0 counts as false.
+    rank_zero_is_false: Your code never joins the pair of rank 0, because Python takes 0 for false.
         Hint: What is `bool(0)`? Ask whether a pair is in `ranks`, not whether its rank is true.
     list_returned: A list comes back; a tuple is asked for. Hint: Which function makes a tuple of a list?
     returns_a_text: The word is joined to one text.
@@ -203,13 +204,13 @@ def encode_word_with_slips(slip, symbols, ranks):
 
 
 @encode_word.slips("""
-    mapping_applied_once: All pairs of the mapping are applied once, in its own order; a pair of low rank
-        may come too late.
+    mapping_applied_once: Your code goes through `ranks` once, in the order in which it is stored.
+        So a pair of low rank may come too late.
         Hint: In which order should the pairs be applied?
     applied_from_the_highest: The pairs are applied from the highest rank down, each once.
         Hint: Which rank has the pair that was learned first?
-    pairs_of_the_beginning_only: The pairs are found once, at the beginning; those that come to be by
-        joining are never looked at.
+    pairs_of_the_beginning_only: Your code looks for pairs only once, before the loop. Joining makes
+        new pairs, and it never looks at these.
         Hint: In which line are the pairs of the word made: before the loop, or inside it?
 """)
 def encode_word_in_order_of_rank(slip, symbols, ranks):

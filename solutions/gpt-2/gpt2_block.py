@@ -163,8 +163,8 @@ def network_with_slips(slip, x, p):
     no_residual_at_the_network: The result of the network takes the place of x; it should be added to it.
         Hint: What is the result of the network added to?
     residuals_of_the_normalised: The sums add the normalised tokens: x was overwritten by its layer norm.
-        Hint: Is what passes by untouched, or has it been through layer norm? Give the normalised tokens
-        another name.
+        Hint: Which x does the residual add: the one before layer norm, or the one after it? Give
+        the normalised tokens another name.
     first_residual_normalised: The first sum adds the normalised tokens, not x itself.
         Hint: What passes by the attention: x, or its layer norm?
     second_residual_normalised: The second sum adds the normalised tokens, not what came out of the first.
@@ -214,8 +214,8 @@ def network_with_slips(slip, x, p):
     softmax_over_the_queries: The softmax runs over the queries; each query's weights over the keys
         should add up to 1.
         Hint: Which axis of the scores holds the keys?
-    heads_mixed_up: The heads are put together without exchanging the axes back: tokens and heads are
-        mixed up.
+    heads_mixed_up: You joined the heads without exchanging the axes of heads and tokens back, so
+        numbers of different tokens got into one row.
         Hint: The axes are batch, heads, L, d_head. Which two change places before the reshape?
     one_big_head: This is attention with one big head: `heads` makes no difference.
         Hint: Where does your code use `heads`?

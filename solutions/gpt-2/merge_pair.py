@@ -104,8 +104,8 @@ def many(rng):
     pattern_not_escaped: A regular expression reads symbols such as `.` and `(` as patterns; here every
         symbol stands for itself.
         Hint: What does `re.escape` do? Do you need a regular expression at all?
-    replaced_in_a_text: Texts that only look alike are joined too: the search runs over the joined text,
-        where (ca, t) holds a, t.
+    replaced_in_a_text: Your code searches in one long text. There `ca t` contains `a t`, although
+        `ca` is another symbol than `a`.
         Hint: Where does a symbol begin and end in a text such as `ca t`?
 """)
 def merge_pair_with_a_pattern(slip, symbols, pair):
@@ -117,14 +117,14 @@ def merge_pair_with_a_pattern(slip, symbols, pair):
 
 
 @merge_pair.slips("""
-    first_occurrence_only: Only the first occurrence is joined.
+    first_occurrence_only: Your code joins only the first occurrence of the pair.
         Hint: Where does the search go on after a pair was found?
     second_symbol_kept: After joining, the second symbol of the pair is still there: the step was 1, not 2.
-        Hint: How many symbols does a joined pair take the place of?
+        Hint: A joined pair uses up two symbols. By how much must the index grow after it?
     one_symbol_lost: After a joined pair one symbol too many is left out.
         Hint: At which index does the search go on after a pair at index i?
-    from_right_to_left: The pair is joined from right to left; in a, a, a the first two are joined, not
-        the last two.
+    from_right_to_left: Your code joins from right to left. In a, a, a it joins the last two; it
+        should be the first two.
         Hint: Which two of a, a, a come first?
     joined_the_wrong_way: The two symbols are joined in the wrong order.
         Hint: Which of the two stands first in the word?
@@ -160,8 +160,8 @@ def merge_pair_with_a_pattern(slip, symbols, pair):
         Hint: What does `extend("th")` append to a list, and what does `append("th")`?
     only_joined_kept: Only the joined symbols come back; those that belong to no pair are lost.
         Hint: What does your loop do with a symbol where the pair does not begin?
-    list_returned: A list comes back; a tuple is asked for. A list is no key of a dict, and it never
-        equals a tuple.
+    list_returned: Your function returns a list; expected a tuple. A list is no key of a dict, and
+        it never equals a tuple.
         Hint: Which function makes a tuple of a list?
     unchanged: The word comes back unchanged.
         Hint: Compare a slice of a tuple with a tuple: `symbols[i : i + 2] == pair`.

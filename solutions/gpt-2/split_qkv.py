@@ -77,18 +77,18 @@ def three_heads(rng):
         Hint: In which order do the three stand in `c_attn`?
     order_turned_round: The order is turned round: values first, queries last.
         Hint: In which order do the three stand in `c_attn`?
-    dealt_out_in_turn: The 3d columns are dealt out in turn: column 0 to the queries, 1 to the keys, 2 to
-        the values. They stand in three blocks of d columns.
+    dealt_out_in_turn: The 3d columns are given out in turn: column 0 to the queries, 1 to the keys,
+        2 to the values. They stand in three blocks of d columns.
         Hint: Which columns are the queries: 0 to d − 1, or every third?
-    heads_before_thirds: The columns were cut into heads before they were cut into three, as if each head
-        had its own q, k and v side by side. In GPT-2's file the three stand side by side, each with all
-        heads.
+    heads_before_thirds: You cut the columns into heads first, and then each head into three. Cut
+        them into queries, keys and values first. In GPT-2's file the three stand side by side, each
+        with all heads.
         Hint: What is cut first: the 3d columns into three, or into heads?
-    heads_dealt_out: The heads are dealt out like cards: head i gets the columns i, i + heads, … It
-        should get d / heads neighbours.
+    heads_dealt_out: Head i gets the columns i, i + heads, i + 2 heads and so on. It should get d /
+        heads neighbours.
         Hint: In which order do `heads` and d_head stand in your reshape?
-    reshaped_without_exchange: The reshape went straight to (batch, heads, L, d_head): tokens and heads
-        are mixed up.
+    reshaped_without_exchange: You reshaped straight to (batch, heads, L, d_head). This mixes up
+        tokens and heads.
         Hint: Which axis is cut by the reshape, and which two axes are exchanged afterwards?
     axes_not_exchanged: The axes of heads and tokens are not exchanged: your arrays are (batch, L, heads,
         d_head).

@@ -90,7 +90,7 @@ def no_gradient(rng):
     times_the_step: You multiplied β by the step; it is raised to the power of the step.
         Hint: How does Python write β to the power t?
     step_one_too_far: You count the steps one too far: `step` is 1 at the first step already.
-        Hint: What should the correction's denominator be at the first step, where `step` is 1?
+        Hint: At the first step `step` is 1. What should the mean be divided by then?
     multiplied_by_the_correction: You multiplied the averages by 1 - β^t; they are divided by it.
         Hint: After one step the mean is a tenth of the gradient. Should the correction enlarge or shrink it?
     betas_exchanged: The two betas are exchanged.

@@ -115,7 +115,8 @@ def square(rng):
     own_factor: The scores' gradient is multiplied by the queries for the queries and by the keys for the
         keys: each needs the *other* factor of the product.
         Hint: For a product a·b: what is its derivative with respect to a?
-    keys_not_transposed: The scores' gradient must be transposed for the keys: it has a row for each query.
+    keys_not_transposed: The gradient of the scores has a row for each query. For the keys it must
+        be transposed.
         Hint: The gradient of the keys has shape (L_k, d_k). Which two shapes multiply to that?
     weights_not_transposed: The weights must be transposed for the values' gradient: a value gathers from
         all the queries.

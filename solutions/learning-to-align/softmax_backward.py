@@ -69,7 +69,7 @@ def nearly_hard(rng):
     along_the_first_axis: Your sum runs over the first axis: it mixes different queries, each of which
         has its own softmax.
         Hint: Along which axis do the weights add up to 1?
-    always_axis_1: Your sum runs over axis 1, which is the last one of a matrix only.
+    always_axis_1: You sum over axis 1. That is the last axis only if the array has two axes.
         Hint: How do you name the last axis whatever the number of axes is?
     over_everything: You summed over the whole array; each row has its own softmax and its own sum.
         Hint: How many sums do you need for a matrix with four rows?

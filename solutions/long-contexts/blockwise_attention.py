@@ -147,8 +147,8 @@ def long_causal(rng):
         Hint: Compare your scale with the formula: is a root missing?
     root_of_the_block: You scaled by the root of the number of keys in the block; d_k is the size of one key.
         Hint: Which axis of the keys holds the d_k numbers of one key?
-    average_of_the_blocks: You averaged the results of the blocks, so a block with small scores counts as
-        much as one with large.
+    average_of_the_blocks: You averaged the results of the blocks, so a block with small scores
+        counts as much as one with large scores.
         Hint: What else must you keep of a block, besides its result, so that it gets the right weight?
     sum_of_the_blocks: You added up the results of the blocks, each of which had its own softmax: the
         weights sum to more than 1.
@@ -184,7 +184,7 @@ def long_causal(rng):
         Hint: What is the maximum of a block in which everything is hidden, and what could you subtract
         instead?
     hidden_scores_zero: Hidden scores were set to 0, and exp(0) is 1: a score of 0 is an ordinary score.
-        Hint: Which score has an exponential of 0?
+        Hint: Which number must replace a hidden score so that its exponential is 0?
     never_divided: The division by the sum is missing, so these are no averages.
         Hint: What is left to do with `out` and `sum` when all blocks are merged?
     only_its_own_block: Each block of queries attends only to the block of keys with the same number.

@@ -124,7 +124,8 @@ def far_apart(rng):
         Hint: How many rows should the caches have after this step?
     cache_replaced: Only the newest word is left: its key and value took the place of the whole cache.
         Hint: What should the rows of the words before become?
-    caches_exchanged: The two caches come back in each other's place.
+    caches_exchanged: You return the values before the keys; it should be the keys before the
+        values.
         Hint: In which order does the docstring list what is returned?
     plain_average: All keys got the same weight: the context is the plain average of the values.
         Hint: Where do you use the query?

@@ -101,8 +101,8 @@ def both_empty(rng):
     nothing_rescaled: You added the sums and the outs as they are, although each part has subtracted a
         maximum of its own.
         Hint: By what must a part be multiplied, so that it is as if the common maximum had been subtracted?
-    factor_upside_down: Your factors are upside down: the part with the smaller maximum grows instead of
-        shrinking.
+    factor_upside_down: Your exponents have the wrong sign: the part with the smaller maximum grows
+        instead of shrinking.
         Hint: Is it exp(own maximum - common maximum), or the other way round? Which is at most 1?
     only_sums_rescaled: The sums got their factors, the outs did not.
         Hint: Both were made with the same exponentials. What holds for the one, then?
@@ -137,7 +137,7 @@ def both_empty(rng):
     factors_on_the_columns: The factors have one number a query, and NumPy lined them up with the columns
         of out.
         Hint: out has shape (L_q, d_v). What shape must a factor have to multiply its *rows*?
-    sum_and_out_exchanged: Sum and out come back in each other's place.
+    sum_and_out_exchanged: You return the out before the sum; it should be the sum before the out.
         Hint: In which order does the docstring list what is returned?
     sums_as_columns: Sum and max keep an axis of length 1 that helped with the outs; they are asked for
         as (L_q,).

@@ -67,7 +67,7 @@ def longer(rng):
     sinks_ignored: The sinks make no difference. Hint: Where does your code use `sinks`?
     sinks_among_the_last: You took the last keys for the sinks; the first ones are kept.
         Hint: Sinks are the words with which a text begins. Which columns are those?
-    sinks_as_rows: The first queries see all of their past; it is the first keys that all may see.
+    sinks_as_rows: You used the row number for the sinks. Sinks are keys, so use the column number.
         Hint: Rows are queries, columns are keys. Did you open the first rows or the first columns?
     sinks_and_window: A key has to be in the window *and* among the sinks; one of the two is enough.
         Hint: Is it `&` or `|` that joins the window and the sinks?
@@ -92,8 +92,8 @@ def longer(rng):
         Hint: Is it `&` or `|` that joins the window and the sinks?
     does_not_see_itself: A position does not see itself: your window ends before it.
         Hint: Where does the slice `[a : i]` end? Does it hold the position i?
-    begins_before_the_text: Your window begins before the text for the first positions: a slice that
-        begins below 0 counts from the end, and so they see too little.
+    begins_before_the_text: For the first positions your slice begins below 0. NumPy counts that
+        from the end, so they see too little.
         Hint: Where does `row[-2:1]` begin? What is the smallest place that the slice may begin at?
     numbers_not_booleans
     returns_a_list

@@ -70,14 +70,15 @@ def rows_of(w_o, heads):
         Hint: merged @ w_o: which axis of w_o meets the numbers of a head?
     first_rows_for_all: Every head uses the first head's rows of w_o.
         Hint: Where do the rows of head 1 begin?
-    every_so_many_rows: You took every `heads`-th row of w_o; the rows of one head are neighbours.
+    every_so_many_rows: You took every `heads`-th row of w_o. The rows of one head come one after
+        the other.
         Hint: In which order does merge_heads put the numbers of the heads side by side?
     blocks_overlap: The blocks of rows begin at i, not at i · d_head, so they overlap.
         Hint: In which row does the block of head 1 begin?
     rows_in_reverse: The heads use each other's rows of w_o, in reverse order.
         Hint: Whose rows are the first rows of w_o?
-    weights_transposed: You multiplied by the attention weights the wrong way round: their columns
-        averaged, not their rows.
+    weights_transposed: You used the columns of the attention weights. Use the rows: the result of
+        token i is row i of the weights times the values.
         Hint: Which axis of the weights sums to 1, and which axis of the values does it meet?
     without_the_weights: The attention weights are missing: each token contributes its own value.
         Hint: What does a head do with the values before w_o?

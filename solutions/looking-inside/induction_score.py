@@ -80,18 +80,19 @@ def never(rng):
 
 
 @induction_score.slips("""
-    at_the_same_word: You took the weight for the same token itself; the one *after* it is to be found.
+    at_the_same_word: You took weights[i, j], the weight on the earlier occurrence itself. Take the
+        weight on the token after it.
         Hint: In “nora weaver … nora”: to which token should the second nora attend?
     before_the_last_time: You took the weight for the token *before* the latest earlier occurrence.
         Hint: In “nora weaver … nora”: to which token should the second nora attend?
     two_after_the_last_time: You went two tokens past the latest earlier occurrence.
         Hint: In “nora weaver … nora”: to which token should the second nora attend?
-    the_first_time: You took the *first* time that the token occurred; the latest one counts.
+    the_first_time: You took the first earlier position of the token; the latest one counts.
         Hint: If a token occurs three times, which position belongs to the third one?
     every_pair: You averaged over all earlier times of each token; only the latest one counts.
         Hint: If a token occurs three times, which position belongs to the third one?
-    mean_of_all_times: For each token you averaged over all its earlier times; only the latest one
-        counts.
+    mean_of_all_times: For each token you averaged over all its earlier positions; only the latest
+        one counts.
         Hint: If a token occurs three times, which position belongs to the third one?
     largest_of_the_row: You took the largest weight of the row, whatever its position.
         Hint: Which column of row i is asked for?
@@ -100,8 +101,8 @@ def never(rng):
         Hint: If a token occurs three times, which position belongs to the third one?
     finds_itself: A token is found at its own position: the latest time must be *before* it.
         Hint: For which j is tokens[j] == tokens[i] always true?
-    finds_itself_but_for_the_last: A token is found at its own position, so that you look at the one
-        after it, which is still to come.
+    finds_itself_but_for_the_last: Your search includes position i, so it always finds i itself.
+        Search only among earlier positions.
         Hint: For which j is tokens[j] == tokens[i] always true? The latest time must be before i.
     each_for_itself: A token is found at its own position, so that you took each token's weight for
         itself; the latest time must be *before* it.
@@ -116,15 +117,15 @@ def never(rng):
     never_found: No position is ever found: your score is 0 for every text.
         Hint: `is` asks whether two names mean the very same object. Which comparison asks whether two
         numbers are equal?
-    divided_by_all_positions: You divided by all positions; only those count whose token stood there
-        before.
+    divided_by_all_positions: You divided by the number of all positions. Only positions count whose
+        token occurred earlier in the text.
         Hint: Over which positions is the mean taken?
     divided_by_the_words: You divided by the number of different tokens.
         Hint: Over which positions is the mean taken?
-    sum_for_mean: You added the weights up; their mean is expected.
+    sum_for_mean: You added the weights up and did not divide; their mean is expected.
         Hint: Between which numbers should a score lie?
-    nan_for_nothing: Where no token comes back the mean is of nothing, and gives nan; 0.0 is expected
-        there.
+    nan_for_nothing: If no token occurs twice, you take the mean of no numbers, which is nan; 0.0 is
+        expected there.
         Hint: What is the mean of an empty list, for NumPy?
     nothing_for_nothing: Where no token comes back you return nothing; 0.0 is expected there.
         Hint: What does your function return if the condition is never true?

@@ -49,22 +49,22 @@ def two(rng):
 
 
 @previous_token_score.slips("""
-    for_itself: You took each token's weight for itself, the diagonal.
+    for_itself: You took the diagonal: how much each token attends to itself.
         Hint: The weight of token i for token i − 1 is in which row and which column?
     the_word_after: You took each token's weight for the token *after* it.
         Hint: Rows are queries, columns are keys. Is the diagonal that you want above or below the main
         one?
     two_words_back: You went two tokens back.
         Hint: The weight of token i for token i − 1 is in which row and which column?
-    divided_by_all_words: You divided by L; the first token has no token before it, so that L − 1 weights
-        count.
+    divided_by_all_words: You divided by L. The first token has no token before it, so there are
+        only L − 1 weights.
         Hint: How many tokens have a token before them?
     column_minus_one: Row 0 comes in with column −1, which NumPy takes for the *last* column.
         Hint: What is weights[0, 0 - 1]?
-    sum_for_mean: You added the weights up; their mean is expected.
+    sum_for_mean: You added the weights up and did not divide; their mean is expected.
         Hint: Between which numbers should a score lie?
-    share_of_largest: You counted the rows whose *largest* weight is on the token before; the weights
-        themselves are averaged.
+    share_of_largest: You counted in how many rows the *largest* weight is on the token before. Do
+        not count: take the mean of these weights.
         Hint: What does a head score that gives 0.4 to the token before, and less to every other?
     largest_of_each_row: You took the largest weight of each row, whatever its position.
         Hint: Does it matter in your function which token a weight is for?

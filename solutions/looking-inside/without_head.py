@@ -66,7 +66,8 @@ def only(rng):
         Hint: Where do the rows of head 0 begin?
     the_head_before: The rows of the head before this one are zero: heads are counted from 0.
         Hint: Where do the rows of head 0 begin?
-    every_so_many_rows: You took every `heads`-th row; a head's rows are neighbours.
+    every_so_many_rows: You took every `heads`-th row. The rows of one head come one after the
+        other.
         Hint: In which order does merge_heads put the numbers of the heads side by side?
     one_row: Only one row is zero; a head has d / heads of them.
         Hint: How many numbers does a head hand over for each token?

@@ -139,7 +139,7 @@ def one_mask_a_sentence(rng):
         first, `@` or the split?
     no_output_projection: The last projection is missing: the merged heads were never multiplied by w_o.
         Hint: Which of the four matrices does your code not use?
-    keys_for_values: The values are made from the keys: w_v is right, but what it multiplies is not.
+    keys_for_values: You multiply the keys by w_v. It should be the values.
         Hint: The function receives three inputs. Where do you use `values`?
     values_projected_as_keys: The values are projected by w_k, the matrix for the keys.
         Hint: Three similar lines are easily copied. Which weight matrix belongs to which of the three inputs?

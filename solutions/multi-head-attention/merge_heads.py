@@ -42,8 +42,8 @@ def single_numbers(rng):
     only_reshaped: The shape is right, but you reshaped without moving an axis: a row now holds one head
         of several words.
         Hint: A row should hold all heads of one word. Which two axes must be neighbours before you reshape?
-    shuffled_into_each_other: The heads are shuffled into each other: their first numbers come first,
-        then all their second ones.
+    shuffled_into_each_other: Your row has the first number of every head, then the second number of
+        every head, and so on. All numbers of head 0 come first.
         Hint: All the numbers of head 0 come first. Which should be the last axis when you reshape?
     below_each_other: The heads are one below the other, as if they were more words: (batch, heads · L,
         d_head).

@@ -106,7 +106,7 @@ def one_mask_a_sentence(rng):
         Hint: Which of the four matrices does your code not use?
     queries_for_everything: Keys and values are made from the queries: this is right for self-attention only.
         Hint: The function receives three inputs. Where do you use `keys` and `values`?
-    keys_for_values: The values are made from the keys: w_v is right, but what it multiplies is not.
+    keys_for_values: You multiply the keys by w_v. It should be the values.
         Hint: The function receives three inputs. Where do you use `values`?
     tables_transposed: You multiplied by the transposed matrices; some libraries store them that way
         round, but here it is x @ w.
@@ -149,7 +149,7 @@ def one_mask_a_sentence(rng):
         Hint: The weights of the visible keys should add up to 1. At which step must you remove the
         hidden ones?
     scores_times_mask: Hidden scores are multiplied by 0, and a score of 0 is an ordinary score: exp(0) is 1.
-        Hint: Which score has an exponential of 0?
+        Hint: Which number must replace a hidden score so that its exponential is 0?
     mask_added: The boolean mask is added to the scores: True counts as 1, so allowed keys are favoured,
         not alone.
         Hint: Only a mask in the additive form may be added. Which operation suits a boolean one?

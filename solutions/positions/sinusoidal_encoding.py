@@ -53,7 +53,7 @@ def long(rng):
 @sinusoidal_encoding.slips("""
     a_rate_for_each_column: Each column has its own frequency; the cosine should have the frequency of
         the sine to its left.
-        Hint: Columns 2 and 3 are both pair 1. Which number is i for each of them?
+        Hint: Columns 2 and 3 are both pair 1. What is i in column 2, and what in column 3?
     columns_counted_as_pairs: You took i for the number of the column: its exponent is twice the column's
         number.
         Hint: i counts pairs. Which i belongs to columns 4 and 5?

@@ -87,9 +87,9 @@ def unknown_words_with_values(rng):
         missing.
         Hint: What are the weights (L_q, L_k) multiplied by, to give one row of size d_v for each query?
     mixes_the_keys: You mixed the keys instead of the values.
-        Hint: Keys decide how much each word counts; which argument holds what is handed over?
+        Hint: Keys decide how much each word counts; which argument is averaged?
     mixes_the_queries: You mixed the queries instead of the values.
-        Hint: Queries ask; which argument holds what is handed over?
+        Hint: Queries ask; which argument is averaged?
     compares_with_the_values: You compared the queries with the values instead of with the keys.
         Hint: Which two of the three arguments decide on the weights?
     keys_and_values_exchanged: You exchanged keys and values.

@@ -138,8 +138,8 @@ def unknown_words(rng):
     queries_and_keys_exchanged: You exchanged queries and keys: there is a row for each key now, and its
         weights add up to 1 over the queries.
         Hint: The result has a row for each query. Which of the two comes first in the product?
-    keys_not_transposed: The keys were not transposed; where it runs at all, it runs because the sizes
-        happen to match.
+    keys_not_transposed: The keys were not transposed; it runs only if there are as many keys as
+        numbers in a key.
         Hint: Write the shapes under the product: (L_q, d_k) times what gives (L_q, L_k)?
     reshape_for_transpose: You reshaped the keys instead of transposing them: the shape fits, but the
         numbers of different words mix.
@@ -158,8 +158,8 @@ def unknown_words(rng):
     distances_for_dot_products: You compared by distance; attention compares by dot product, in which a
         longer vector counts more.
         Hint: Which product of a query and a key does the formula start with?
-    power_before_division: Python reads `d ** 1/2` as (d ** 1) / 2: you divided by d_k and then took half
-        of it.
+    power_before_division: Python computes `/ d_k ** 1 / 2` from left to right: it divides by d_k
+        and then by 2.
         Hint: Where do brackets belong, or which function takes a root?
     root_of_all_the_numbers: You divided by the root of how many numbers all the keys hold together; it
         should be the size of one key.

@@ -151,7 +151,7 @@ def single_precision_near_1000(rng):
         Hint: Softmax depends on differences only. Which operation leaves all of them as they are?
     axis_for_the_maximum_only: The maximum is right, but `axis` did not reach the sum: it is always taken
         down axis 0.
-        Hint: Which functions in your code have an axis, and which of them hear of yours?
+        Hint: You call functions with an axis. To which of them do you pass `axis`?
     maximum_always_along_axis_1: You took the maximum along axis 1 whatever `axis` says: an array of one
         axis has none, and elsewhere the numbers of one slice lose different amounts.
         Hint: Does the maximum run along the same axis as the sum?

@@ -112,8 +112,7 @@ def larger(rng):
         Hint: What does the formula of this exercise end with?
     tables_exchanged: The tables have changed places: w_2 came first.
         Hint: Which table has d rows, so that x can be multiplied by it?
-    tables_turned: You transposed the tables. They have a row for each number that comes in, so that
-        nothing is turned.
+    tables_turned: You transposed w_1 and w_2. w_1 already has shape (d, h), so `x @ w_1` fits.
         Hint: (…, d) times (d, h): does anything have to be turned?
     never_back: You returned the h numbers of the hidden layer; the product with the second matrix is
         missing.

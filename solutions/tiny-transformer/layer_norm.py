@@ -70,7 +70,8 @@ def large_epsilon(rng):
     over_the_words: You normalised over the words of a sentence: each column has mean 0, and a word now
         depends on its neighbours.
         Hint: A word's own numbers lie along which axis?
-    over_axis_0: You normalised along axis 0, so in a batch a sentence depends on the other sentences.
+    over_axis_0: Your mean and variance run over axis 0. They must run over the numbers of one
+        token, the last axis.
         Hint: How do you name the last axis, however many there are before it?
     over_everything: You took one mean and one variance for the whole array instead of one for each word.
         Hint: What do `axis=-1` and `keepdims=True` change in a mean?

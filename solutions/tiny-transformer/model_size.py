@@ -44,8 +44,8 @@ def no_block(rng):
 
 
 @model_size.slips("""
-    output_table_counted_again: You counted a table of its own for the logits; the model uses its token
-        vectors once more.
+    output_table_counted_again: You counted vocabulary · d twice. The logits use the token vectors
+        again, so they need no other matrix.
         Hint: Which table turns the last vectors into logits, and have you counted it already?
     no_norms_at_all: The layer norms are not counted.
         Hint: Each layer norm learns a gain and a bias. How many norms are there?

@@ -94,8 +94,8 @@ def large(rng):
         Hint: What is the result of the feed-forward added to?
     residuals_of_the_normalised: Both residuals carry the normalised words: x was overwritten by its
         layer norm before the sum.
-        Hint: Is what passes by untouched, or has it been through layer norm? Give the normalised words a
-        name of their own.
+        Hint: Which x does the residual add: the one before layer norm, or the one after it? Give
+        the normalised words a name of their own.
     first_residual_normalised: The first residual carries the normalised words instead of x itself.
         Hint: Is what passes by the attention untouched?
     second_residual_normalised: The second residual carries the normalised words instead of what came out
@@ -106,8 +106,8 @@ def large(rng):
         Hint: What is x after the first of the two lines? The second line continues from there.
     added_twice: The words as they came in are added twice: once beside attention, and again at the end.
         Hint: How many sums does the formula have?
-    side_by_side: Attention and feed-forward work side by side on the same words; in this block the
-        second reads what the first has written.
+    side_by_side: Attention and feed-forward work side by side on the same words; layer norm 2 must
+        read the new x, after attention was added.
         Hint: Which x does the second line of the formula use?
     post_norm: The norms come after the sums, as in the Transformer of 2017 (post-norm); here each comes
         before its part (pre-norm).

@@ -72,7 +72,7 @@ def one_array(rng):
         Hint: How many factors are there, and how many should there be?
     each_number_cut_off: Each number is cut off at ± `largest`; all are to be multiplied by one factor,
         so that the direction stays.
-        Hint: Of (3, 4), at most 1: what is left of the direction if both become 1?
+        Hint: With at most 1, (3, 4) becomes (1, 1). Does that point in the same direction?
     lengths_added: You added up the norms of the arrays; their squares are added, and the root is taken
         once.
         Hint: How long is an arrow that goes 3 to the right and 4 up?
@@ -115,7 +115,7 @@ def one_array(rng):
         Hint: By what must a norm be multiplied so that it becomes `largest`?
     a_factor_for_each_array: If the norm of all gradients together is too large, each array gets a
         factor from its own norm; all arrays get the same factor.
-        Hint: For gradients 3 and 4, at most 1: what is left of the direction if both become 1?
+        Hint: With at most 1, gradients 3 and 4 become 1 and 1. Is that the same direction?
     only_the_first_shortened: Only the first array is multiplied; all arrays get the same factor.
         Hint: For which of the arrays does your function use the factor?
     to_length_1: Gradients with too large a norm get norm 1, whatever `largest` is.

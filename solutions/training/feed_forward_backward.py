@@ -79,8 +79,8 @@ def larger(rng):
         Hint: The formula of the slope is above the exercise.
     relu_and_its_slope: You used ReLU, forwards and backwards; the network's function is GELU.
         Hint: The formulas of GELU and of its slope stand above the exercise.
-    only_the_first_half: You have only the first half of the slope, ½ (1 + tanh): the tanh contains z as
-        well.
+    only_the_first_half: Your slope is ½ (1 + tanh) only. The second term of the formula is missing:
+        the tanh contains z, too.
         Hint: GELU is a product, ½ z times (1 + tanh(…)). What does the product rule say?
     only_the_second_half: Only the second half of the slope is there; the first, ½ (1 + tanh), is
         missing.

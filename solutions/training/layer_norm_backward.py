@@ -67,8 +67,8 @@ def large_epsilon(rng):
 
 
 @layer_norm_backward.slips("""
-    mean_and_spread_as_if_fixed: You took mean and spread for fixed numbers: each number of a word moves
-        them too.
+    mean_and_spread_as_if_fixed: You took mean and root for constants. They change with every number
+        of x, so two terms are missing.
         Hint: If one number of the word grows, what happens to the mean that is subtracted from all of
         them?
     through_the_mean_forgotten: The way through the mean is missing: each number moves the mean, and so
@@ -96,7 +96,7 @@ def large_epsilon(rng):
     divided_by_the_variance: You divided by the variance; its root is expected.
         Hint: By what does the forward pass divide the token?
     brackets_lost: Only the last term is divided by the root: a bracket is missing.
-        Hint: What does the fraction line of the formula stretch over?
+        Hint: In the formula, what is divided by r: the last term, or the whole bracket?
     both_signs_wrong: Two signs are wrong: the two means are subtracted.
         Hint: Give every number of a word the same upstream gradient. What must come out?
     sign_of_the_mean_wrong: The sign of the mean of d_n is wrong.
@@ -114,7 +114,8 @@ def large_epsilon(rng):
         Hint: Which numbers are meant by n, and do you have them at hand?
     gain_forgotten: The gain is missing in the gradient of x: the forward pass multiplies n by it.
         Hint: y = gain · n + bias. What is the gradient for n, if that for y is given?
-    gain_at_the_end: The gain multiplies at the very end; it has to be inside both means.
+    gain_at_the_end: You multiplied by the gain at the very end. Multiply upstream by it first, and
+        take both means of that.
         Hint: In the forward pass the gain comes last. When does it come in the backward pass?
     gain_missing_in_the_second_mean: The gain is missing in the second mean: all three terms of the
         bracket contain d_n.

@@ -140,7 +140,7 @@ def near_the_end(rng):
         Hint: What should the rate be at the last step?
     final_ignored: `final` makes no difference: the rate falls to 0.
         Hint: What should the rate be at the last step?
-    final_added: `final` is added, so that the rate begins at peak + final; it falls from peak to final.
+    final_added: Your rate falls from peak + final to final. It must fall from peak to final.
         Hint: What is the rate right after the warm-up?
     final_as_a_floor: `final` only stops the fall; the curve itself should end at it.
         Hint: What is the rate half of the way down, if it falls from 1 to 0.2?
