@@ -19,19 +19,19 @@ _VIEWS = frozenset(
 _MAKERS_OF_ARRAYS = ("np.array", "np.asarray", "numpy.array", "numpy.asarray")
 
 
-def find_change_of_argument(function: Any, changed: Collection[str]) -> SourceSlip | None:
+def find_change_of_argument(function: Any, argument_names: Collection[str]) -> SourceSlip | None:
     """Return the line that writes into an argument, or gives it a second name; None if unknown.
 
     Parameters
     ----------
-    changed : collection of str
+    argument_names : collection of str
         Names of the arguments that the function changes.
     """
     source = read_source(function, ())
     if source is None:
         return None
     # The names under which an argument's array is known, each with the line of a second name.
-    names: dict[str, ast.Assign | None] = dict.fromkeys(changed)
+    names: dict[str, ast.Assign | None] = dict.fromkeys(argument_names)
     nodes: list[ast.stmt | ast.expr] = []
     for node in ast.walk(source.function):
         if isinstance(node, (ast.stmt, ast.expr)):
@@ -40,15 +40,15 @@ def find_change_of_argument(function: Any, changed: Collection[str]) -> SourceSl
     for node in nodes:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             name = node.targets[0].id
-            shared = _find_shared_name(node.value)
+            shared_name = _find_shared_name(node.value)
             names.pop(name, None)
-            if shared in names and shared != name:
+            if shared_name in names and shared_name != name:
                 names[name] = node
-            elif shared in changed:
+            elif shared_name in argument_names:
                 names[name] = None
-        written = _find_written_name(node)
-        if written in names:
-            return _make_slip_on_change(source, node, names[written], written)
+        target_name = _find_written_name(node)
+        if target_name in names:
+            return _make_slip_on_change(source, node, names[target_name], target_name)
     return None
 
 
@@ -92,12 +92,12 @@ def _find_written_name(node: ast.AST) -> str:
 
 
 def _make_slip_on_change(
-    source: Source, node: ast.AST, second_name: ast.Assign | None, written: str
+    source: Source, node: ast.AST, second_name: ast.Assign | None, target_name: str
 ) -> SourceSlip:
     if second_name is None:
-        text = f"you write into the array `{written}` that your function is given."
+        text = f"you write into the array `{target_name}` that your function is given."
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            text += f" A line `{written} = {written} …` makes a new array."
+            text += f" A line `{target_name} = {target_name} …` makes a new array."
         return source.make_slip(node, text, "Where can your function make a copy, or a new array?")
     value = second_name.value
     code = truncate(ast.unparse(value), MAX_CODE_CHARACTERS)
@@ -128,10 +128,10 @@ def find_array_of_texts(function: Any) -> SourceSlip | None:
             if isinstance(value, ast.Call) and ast.unparse(value.func) in _MAKERS_OF_ARRAYS:
                 arrays[node.targets[0].id] = node
     for node in ast.walk(source.function):
-        written = _find_written_name(node)
-        if written in arrays:
+        target_name = _find_written_name(node)
+        if target_name in arrays:
             return source.make_slip(
-                arrays[written],
+                arrays[target_name],
                 "the array has room for texts as long as the longest that it is made of. A longer "
                 "text that is put into it later is cut off at the end.",
                 "Which type of Python holds texts of any length, and can be changed?",

@@ -98,17 +98,22 @@ def _find_failing_run(
             warnings.simplefilter("ignore")
             function(*copies.args, **copies.kwargs)
     except Exception as error:  # noqa: BLE001 - any error of the student's code
-        own, last = None, None
+        own_trace, last_trace = None, None
         trace = error.__traceback__
         while trace is not None:
             is_own = trace.tb_frame.f_code.co_filename == filename
-            own = trace if is_own else own
-            last = trace
+            own_trace = trace if is_own else own_trace
+            last_trace = trace
             trace = trace.tb_next
-        if own is None or last is None:
+        if own_trace is None or last_trace is None:
             return None
-        is_numpy = "numpy" in last.tb_frame.f_code.co_filename
-        return _FailingRun(error, own.tb_frame, own.tb_lineno, last is not own and not is_numpy)
+        is_numpy = "numpy" in last_trace.tb_frame.f_code.co_filename
+        return _FailingRun(
+            error,
+            own_trace.tb_frame,
+            own_trace.tb_lineno,
+            last_trace is not own_trace and not is_numpy,
+        )
     return None
 
 
@@ -192,12 +197,13 @@ class _FailingLine:
     ) -> Explanation | None:
         first, second = (value.shape for value in values)
         pairs = list(zip(reversed(first), reversed(second)))
-        unequal = [pair for pair in pairs if pair[0] != pair[1] and 1 not in pair]
-        if not unequal:
+        mismatches = [pair for pair in pairs if pair[0] != pair[1] and 1 not in pair]
+        if not mismatches:
             return None
         text = (
             f"In `{_quote(node)}`, the shapes are {first} and {second}. NumPy compares the sizes "
-            f"from the end: {unequal[0][0]} and {unequal[0][1]} are not equal, and neither is 1."
+            f"from the end: {mismatches[0][0]} and {mismatches[0][1]} are not equal, and neither "
+            "is 1."
         )
         for part in ast.walk(node):
             name = ast.unparse(part.func).rpartition(".")[2] if isinstance(part, ast.Call) else ""
@@ -237,19 +243,19 @@ class _FailingLine:
         names = list(inspect.signature(function).parameters)[: len(node.args)]
         if len(names) > MAX_SHOWN_ARGUMENTS:
             return None
-        shapes, renamed = [], []
+        shapes, roles = [], []
         for name, argument in zip(names, node.args):
             value = self._evaluate_safely(argument)
             if not isinstance(value, np.ndarray):
                 continue
             shapes.append(f"`{name}` {value.shape}")
             if ast.unparse(argument) != name:
-                renamed.append(f"`{_quote(argument)}` as `{name}`")
+                roles.append(f"`{_quote(argument)}` as `{name}`")
         if not shapes:
             return None
         text = f"The error is raised inside `{_quote(node.func)}`, which this line calls."
-        if renamed:
-            text += f" You give it {join_words(renamed)}."
+        if roles:
+            text += f" You give it {join_words(roles)}."
         return Explanation(
             f"{text} The shapes of its arguments are {join_words(shapes)}.",
             f"Which shape does `{_quote(node.func)}` expect for each of them?",
@@ -287,16 +293,16 @@ def _explain_product(
         cause = _explain_transposition(operand, dict(zip(operands, values))[operand])
         if cause:
             return Explanation(f"{text} {cause}")
-    fitting = []
+    candidates = []
     if len(left) > 1 and left[-2] == inner:
-        fitting.append(f"`{_quote(operands[0])}`")
+        candidates.append(f"`{_quote(operands[0])}`")
     if len(right) > 1 and right[-1] == left[-1]:
-        fitting.append(f"`{_quote(operands[1])}`")
-    if not fitting:
+        candidates.append(f"`{_quote(operands[1])}`")
+    if not candidates:
         return Explanation(
             text, "Which shapes do you expect here? Print `.shape` before this line."
         )
-    names = join_words(fitting, "or")
+    names = join_words(candidates, "or")
     return Explanation(
         f"{text} With rows and columns of {names} exchanged they would be equal.",
         f"Which axis of {names} must be added up in this product?",
@@ -395,8 +401,8 @@ def describe_largest_array(function: Any, inputs: Inputs, peak_bytes: int) -> st
 class _LargestArray:
     """Largest array that a variable of a function's own code held during a call."""
 
-    def __init__(self, filename: str, given: set[int]) -> None:
-        self._filename, self._given = filename, given
+    def __init__(self, filename: str, argument_ids: set[int]) -> None:
+        self._filename, self._argument_ids = filename, argument_ids
         self.bytes, self.name, self.shape = 0, "", ()
 
     def run(self, call: Callable[[], Any]) -> None:
@@ -419,7 +425,7 @@ class _LargestArray:
         if frame.f_code.co_filename != self._filename:
             return None
         for name, value in frame.f_locals.items():
-            if not isinstance(value, np.ndarray) or id(value) in self._given:
+            if not isinstance(value, np.ndarray) or id(value) in self._argument_ids:
                 continue
             if value.nbytes > self.bytes and 0 not in value.strides:
                 self.bytes, self.name, self.shape = value.nbytes, name, value.shape

@@ -805,8 +805,8 @@ def _find_overwritten_argument(source: Source) -> SourceSlip | None:
     for statement in source.function.body:
         if not isinstance(statement, (ast.Assign, ast.Expr)):
             return None  # in an `if` or a loop the value may be used in some cases only
-        used = {node.id for node in ast.walk(statement.value) if isinstance(node, ast.Name)}
-        names -= used
+        read_names = {node.id for node in ast.walk(statement.value) if isinstance(node, ast.Name)}
+        names -= read_names
         for target in statement.targets if isinstance(statement, ast.Assign) else ():
             for node in ast.walk(target):
                 if isinstance(node, ast.Name) and node.id in names & loads:
@@ -829,27 +829,27 @@ def _find_truth_of_index(source: Source) -> SourceSlip | None:
                 target = target.elts[0]
             if isinstance(target, ast.Name):
                 counters.add(target.id)
-    stores: set[str] = set()
-    found: set[str] = set()
+    mappings: set[str] = set()
+    index_names: set[str] = set()
     for node in ast.walk(source.function):
         if not isinstance(node, ast.Assign):
             continue
         target, value = node.targets[0], node.value
         is_counter = isinstance(value, ast.Name) and value.id in counters
         if isinstance(target, ast.Subscript) and is_counter:
-            stores.add(ast.unparse(target.value))
+            mappings.add(ast.unparse(target.value))
     for node in ast.walk(source.function):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             function, target = node.value.func, node.targets[0]
             if not isinstance(function, ast.Attribute) or not isinstance(target, ast.Name):
                 continue
-            if function.attr == "get" and ast.unparse(function.value) in stores:
-                found.add(target.id)
+            if function.attr == "get" and ast.unparse(function.value) in mappings:
+                index_names.add(target.id)
     for node in ast.walk(source.function):
         if not isinstance(node, (ast.If, ast.While, ast.IfExp)):
             continue
         test = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
-        if isinstance(test, ast.Name) and test.id in found:
+        if isinstance(test, ast.Name) and test.id in index_names:
             return source.make_slip(
                 node,
                 f"`{test.id}` counts as false if it is None, and also if it is 0: the first index.",

@@ -296,22 +296,24 @@ def _explain_returned_values(
     if no misconception explains all results of a value.
     """
     count = _count_returned_values(cases)
-    single = [misconception for misconception in misconceptions if " + " not in misconception.name]
-    explained: dict[str, list[str]] = {}
+    single_misconceptions = [
+        misconception for misconception in misconceptions if " + " not in misconception.name
+    ]
+    ordinals_by_means: dict[str, list[str]] = {}
     matches: list[_MisconceptionMatch] = []
     for i in range(count):
         parts = [_select_returned_value(case, i) for case in cases]
         if not select_failing_cases(parts):
             continue
-        match = _find_best_misconception(parts, single)
+        match = _find_best_misconception(parts, single_misconceptions)
         if match is None or not match.is_complete:
             continue
         if len(select_failing_cases(match.cases)) < MIN_EXPLAINED_PARTS:
             continue
         matches.append(match)
-        explained.setdefault(match.misconception.means, []).append(format_ordinal(i + 1))
+        ordinals_by_means.setdefault(match.misconception.means, []).append(format_ordinal(i + 1))
     sentences = []
-    for means, ordinals in explained.items():
+    for means, ordinals in ordinals_by_means.items():
         noun = "values" if len(ordinals) > 1 else "value"
         sentences.append(f"{means} (This explains the {join_words(ordinals)} {noun}.)")
     if not matches:
