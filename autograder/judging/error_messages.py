@@ -40,7 +40,7 @@ _ERROR_PATTERNS = (
     (r"^(EOFError|StdinNotImplementedError)", "asks-the-keyboard"),
     (r"^KeyError", "entry-that-is-not-there"),
     (r"^UnboundLocalError|^NameError: cannot access free variable", "variable-without-a-value"),
-    (r"NoneType", "works-on-none"),
+    (r"(?<!out=)NoneType", "works-on-none"),  # PyTorch lists `out=NoneType` among what NumPy hands on
     (r"^(ModuleNotFoundError|ImportError)", "package-that-is-not-there"),
     (r"object is not callable", "not-a-function"),
     (r"'(function|method|builtin_function_or_method|type|numpy\.ufunc|_ArrayFunctionDispatcher|method-wrapper|"
@@ -92,9 +92,12 @@ _ERROR_PATTERNS = (
     (r"ufunc '(invert|bitwise_\w+)' not supported", "logic-on-numbers"),
     (r"unexpected keyword argument|invalid keyword argument|positional argument|multiple values for argument|"
      r"return arrays must be of ArrayType|order must be str|"
-     r"takes .* arguments? |either both or neither of x and y|expected at (most|least) \d+ arguments?|missing \d+ required",
+     r"takes .* arguments? |either both or neither of x and y|expected at (most|least) \d+ arguments?|missing \d+ required|"
+     r"invalid combination of arguments",
      "call-that-does-not-fit"),
     (r"Cannot cast ufunc", "fractions-into-whole-numbers"),
+    (r"must have the same dtype|to EagerTensor of dtype|to have the same dtype|expected scalar type \w+ but found",
+     "tensors-of-two-dtypes"),
 )  # fmt: skip
 
 # Two errors of one of these kinds have the same cause only if their whole messages are equal.
@@ -200,6 +203,10 @@ _ERROR_EXPLANATIONS = (
      "its own: `np.ones((2, 3))`, not `np.ones(2, 3)`."),
     ("not-a-dtype", r"Invalid integer data type",
      "`np.iinfo` describes types of whole numbers; this dtype is a float, and `np.finfo` describes those."),
+    ("tensors-of-two-dtypes", r"got tf\.(\w+) != tf\.(\w+)",
+     "The line combines a tensor of {0} with a tensor of {1}, and TensorFlow converts neither of them."),
+    ("tensors-of-two-dtypes", r"Cannot convert (\S+) to EagerTensor of dtype (\w+)",
+     "The line combines the number {0} with a tensor of {1}, and TensorFlow does not convert the tensor."),
     ("not-a-dtype", r"not inexact",
      "`np.finfo` describes float types; this dtype holds whole numbers, and `np.iinfo` describes those."),
 )  # fmt: skip
@@ -248,7 +255,8 @@ def _explanation_names_right_code(mistake: str, outcome: CallOutcome) -> bool:
         is_container = re.search(
             r"'(dict|list|tuple|function|builtin_function_or_method|numpy\.ufunc)' object", error
         )
-        return bool(is_container or (name and find_numpy_equivalent(name[1])))
+        is_translated = "In Keras:" in _explain_attribute(outcome)
+        return bool(is_container or is_translated or (name and find_numpy_equivalent(name[1])))
     if mistake == "name-not-defined":
         name = re.search(r"name '(\w+)' is not defined", error)
         return bool(
@@ -260,6 +268,7 @@ def _explanation_names_right_code(mistake: str, outcome: CallOutcome) -> bool:
         return True
     if mistake == "call-that-does-not-fit":
         is_explained = ".view(" in outcome.line or "order must be str" in error
+        is_explained = is_explained or "In Keras:" in _explain_wrong_arguments(outcome)
         return is_explained or bool(_explain_keyword_of_another_library(outcome))
     if mistake == "array-for-a-single-number" and "only integer scalar arrays" in error:
         return True
@@ -437,7 +446,8 @@ def _explain_undefined_name(outcome: CallOutcome) -> str:
 
 def _explain_attribute(outcome: CallOutcome) -> str:
     """Explain an AttributeError: what kind of object lacks the name, and what NumPy calls it."""
-    match = re.search(r"(module )?'([\w.]+)'(?: object)? has no attribute '(\w+)'", outcome.error)
+    # TensorFlow writes the type without quotes: "EagerTensor object has no attribute 'transpose'".
+    match = re.search(r"(module )?'?([\w.]+)'?(?: object)? has no attribute '(\w+)'", outcome.error)
     if not match:
         # The second pattern is for names that NumPy 2 removed, such as "`np.product` was removed in
         # the NumPy 2.0 release. …".
@@ -526,6 +536,14 @@ def _explain_wrong_arguments(outcome: CallOutcome) -> str:
         return f"{owner} has no argument called `{match[1]}`."
     if re.search(r"\.view\(", code):
         return "`view` with sizes is PyTorch's. In NumPy: `x.reshape(...)`."
+    function_on_tensor = re.search(r"\bnp\.(\w+)\(", code)
+    if function_on_tensor and "invalid combination of arguments" in outcome.error:
+        name = function_on_tensor[1]
+        text = (
+            f"`np.{name}` gets a tensor here. It calls the tensor's own `{name}`, which takes other "
+            "arguments."
+        )
+        return f"{text} {describe_keras_equivalent(f'reduce_{name}')}".strip()
     flattening = re.search(r"\.(flatten|ravel)\(", code)
     if flattening and "order must be str" in outcome.error:
         return (

@@ -1,7 +1,7 @@
 """Describe what failing test cases or wrong numbers have in common, if no mistake explains them."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -92,7 +92,9 @@ def list_features(test_case: TestCase) -> list[str]:
     for name, value in inputs.kwargs.items():
         # Skip the argument that holds the exercise's test function: its name is no Python
         # identifier.
-        if name.isidentifier() and not find_arrays(value) and not _is_random_number(value):
+        if isinstance(value, Mapping):
+            features += _list_settings(name, value)
+        elif name.isidentifier() and not find_arrays(value) and not _is_random_number(value):
             features.append(f"`{name}={_format_value(value)}`")
     for i, value in enumerate(inputs.args):
         if type(value) in SCALAR_TYPES and not find_arrays(value) and not _is_random_number(value):
@@ -109,6 +111,18 @@ def list_features(test_case: TestCase) -> list[str]:
         if axes > 2:
             features.append(f"arrays with {axes} axes")
         features += [text for text, has_feature in _ARRAY_FEATURES if has_feature(arrays)]
+    return features
+
+
+def _list_settings(name: str, mapping: Mapping[str, Value]) -> list[str]:
+    """List the texts and truth values in a mapping, such as "`dtype='float16'` in `settings`".
+
+    Its numbers are mostly sizes that were drawn at random, which explain nothing.
+    """
+    features = []
+    for key, value in mapping.items():
+        if isinstance(value, (str, bool)):
+            features.append(f"`{key}={value!r}` in `{name}`")
     return features
 
 

@@ -284,6 +284,9 @@ def describe_keras_equivalent(name: str) -> str:
     if name == "softmax":
         return "In Keras: `ops.softmax(x, axis)`."
     code = find_numpy_equivalent(name)
+    if not code:  # perhaps a method of NumPy's arrays, such as `reshape`
+        methods = [form for form in _KERAS_FORMS if form.startswith(f"x.{name}(")]
+        code = methods[0] if methods else ""
     keras_code = _KERAS_FORMS.get(code, "")
     function = re.match(r"np\.(\w+)", code)
     if function and not keras_code and function[1] in KERAS_FUNCTIONS:

@@ -276,9 +276,12 @@ def _locate_error_in_student_code(error: BaseException) -> tuple[str, str]:
 
 
 # Parts of error messages to remove. Keras wraps the message of a layer's error and prints it in
-# bold. TensorFlow adds names of nodes and operations.
+# bold. TensorFlow adds names of nodes and operations, and advice that does not fit Keras.
 _BOLD = re.compile(r"\x1b\[[0-9;]*m")
-_TENSORFLOW_NAMES = re.compile(r"\{\{function_node .*?\}\} | \[Op:\w+\]( name:( \S+)?)?")
+_TENSORFLOW_ADDITIONS = re.compile(
+    r"\{\{function_node .*?\}\} | \[Op:\w+\]( name:( \S+)?)?"
+    r"| If you are looking for numpy-related methods, please run the following: \S+"
+)
 _KERAS_FRAME = re.compile(
     r"Exception encountered when calling \S+\(\)\. (.*?)( Arguments received by .*)?"
 )
@@ -289,7 +292,7 @@ def _format_error(error: BaseException) -> str:
     try:
         text = " ".join(_BOLD.sub("", str(error)[:MAX_ANSWER_CHARACTERS]).split())
         frame = _KERAS_FRAME.fullmatch(text)
-        text = _TENSORFLOW_NAMES.sub("", frame[1] if frame else text)
+        text = _TENSORFLOW_ADDITIONS.sub("", frame[1] if frame else text)
     except Exception:  # noqa: BLE001 - a hostile __str__
         text = "(its message cannot be shown)"
     text = truncate(text, MAX_ERROR_CHARACTERS)

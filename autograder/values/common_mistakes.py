@@ -245,6 +245,10 @@ MISTAKES = {
         "The value in the place of the dtype does not name a type of numbers.",
         "Compare the call with the function's documentation: which argument is the shape, and which the dtype?",
     ),
+    "tensors-of-two-dtypes": (
+        "The line combines tensors of two dtypes, and the backend converts neither of them.",
+        "Which of the two should `ops.cast` convert, and into which dtype?",
+    ),
     "axis-that-is-not-there": (
         "The line asks for an axis that this array does not have.",
         "How many axes may the arguments have, by the docstring? The last axis is always axis -1.",

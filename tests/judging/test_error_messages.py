@@ -264,11 +264,79 @@ def test_two_errors_of_one_family_may_have_two_causes(first, second, same):
             "`keras.backend` has nothing called `cast`. In Keras: `ops.cast(x, dtype)`.",
         ),
         ("'Tensor' object has no attribute 'gain'", "A tensor has no `.gain`."),
+        (
+            "EagerTensor object has no attribute 'transpose'.",
+            "A tensor has no `.transpose`. In Keras: `ops.transpose(x, (0, 2, 1))`.",
+        ),
     ],
 )
 def test_names_of_other_libraries_are_translated_into_keras_for_tensors(error, words):
     outcome = CallOutcome(error=f"AttributeError: {error}")
     assert explain_error("attribute-that-is-not-there", outcome) == words
+    is_translated = "In Keras" in words
+    assert (choose_hint("attribute-that-is-not-there", outcome) == "") is is_translated
+
+
+PYTORCH_MAX = (
+    "TypeError: max() received an invalid combination of arguments - got (keepdims=bool, "
+    "out=NoneType, axis=int, ), but expected one of: * () * (int dim, bool keepdim = False)"
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "line", "mistake", "words"),
+    [
+        (
+            PYTORCH_MAX,
+            "5: top = np.max(scores, axis=-1, keepdims=True)",
+            "call-that-does-not-fit",
+            "`np.max` gets a tensor here. It calls the tensor's own `max`, which takes other "
+            "arguments. In Keras: `ops.max(x, axis)`.",
+        ),
+        (
+            "TypeError: matmul() received an invalid combination of arguments - got (Tensor, "
+            "NoneType), but expected one of: * (Tensor input, Tensor other, Tensor out)",
+            "5: scores = queries.matmul(keys)",
+            "works-on-none",
+            "",
+        ),
+        (
+            "TypeError: `x` and `y` must have the same dtype, got tf.float16 != tf.float32.",
+            "5: scores = ops.matmul(queries, keys) / ops.sqrt(d_k)",
+            "tensors-of-two-dtypes",
+            "The line combines a tensor of float16 with a tensor of float32, and TensorFlow "
+            "converts neither of them.",
+        ),
+        (
+            "TypeError: Cannot convert 60000 to EagerTensor of dtype bool",
+            "5: scores = scores - 60000 * mask",
+            "tensors-of-two-dtypes",
+            "The line combines the number 60000 with a tensor of bool, and TensorFlow does not "
+            "convert the tensor.",
+        ),
+        (
+            "RuntimeError: expected scalar type Float but found Half",
+            "5: scores = ops.matmul(weights, values)",
+            "tensors-of-two-dtypes",
+            "",
+        ),
+    ],
+)
+def test_a_backends_error_on_its_tensors_is_explained(error, line, mistake, words):
+    assert classify_error(error) == mistake
+    assert explain_error(mistake, CallOutcome(error=error, line=line)) == words
+
+
+def test_tensorflows_advice_on_numpy_methods_is_not_shown():
+    def ask_tensor():
+        raise AttributeError(
+            "EagerTensor object has no attribute 'transpose'.\n        If you are looking for "
+            "numpy-related methods, please run the following:\n        "
+            "tf.experimental.numpy.experimental_enable_numpy_behavior()\n      "
+        )
+
+    error = call_student_function(ask_tensor, Inputs()).error
+    assert error == "AttributeError: EagerTensor object has no attribute 'transpose'."
 
 
 def test_a_long_error_of_keras_keeps_its_reason():

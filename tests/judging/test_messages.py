@@ -574,6 +574,12 @@ def test_known_right_answers_are_not_compared_again():
     )
 
 
+def test_the_texts_in_a_mapping_are_features_and_its_sizes_are_not():
+    given = Inputs(kwargs={"settings": {"heads": 5, "dtype": "float16", "bias": False}})
+    features = list_features(TestCase("", given, None, {}))
+    assert features == ["`dtype='float16'` in `settings`", "`bias=False` in `settings`"]
+
+
 @pytest.mark.parametrize(
     ("rows", "text"),
     [
