@@ -20,6 +20,24 @@ from autograder.values.case_records import Inputs
 OUTPUT, AGAIN = "output", "output of a second call"
 GRADIENTS = ("gradient of the queries", "gradient of the keys", "gradient of the values")
 
+# What one backend accepts and another does not, for the notes of `check`.
+TENSOR_METHODS = (
+    "Each backend has its own tensors: a method such as PyTorch's `masked_fill` is missing on the "
+    "others. Functions of `keras.ops` are the same on all."
+)
+MINUS_1E9_IN_FLOAT16 = (
+    "In float16 a mask times a number beyond ±65504, such as −1e9, is right on PyTorch and gives "
+    "NaN on TensorFlow and JAX."
+)
+TWO_DTYPES = (
+    "TensorFlow does not combine two dtypes, such as float16 with the float32 of `ops.sqrt(d_k)`, "
+    "or a number with a mask of booleans."
+)
+UNKNOWN_SIZES = (
+    "While a model is built, an unknown size in `x.shape` is None on TensorFlow; JAX and PyTorch "
+    "try numbers in its place."
+)
+
 # Options for XLA, the compiler of JAX. Each function runs only once after compilation, so less
 # optimisation halves the time. Algebraic rewriting is off: XLA would turn -1e9 times a boolean
 # mask into a selection, where 0 never meets an infinity. Excess precision is off: XLA would
@@ -95,6 +113,8 @@ def _answer(
 ) -> Any:
     let_go()
     numpy_alone = isinstance(make(), StandIn)
+    if not numpy_alone:
+        _require_call(make())
 
     def answer(arrays: Sequence, options: Mapping[str, Any]) -> Any:
         layer = make()
@@ -106,6 +126,20 @@ def _answer(
         return layer(*arrays, **options)
 
     return answer(arrays, options) if numpy_alone else _run_compiled(answer, arrays, options)
+
+
+class NoCallMethod(Exception):
+    """Error for a layer without the method that Keras runs."""
+
+
+def _require_call(layer: Any) -> None:
+    """Raise an error if the layer's class has no `call`: Keras would complain of the arguments."""
+    from keras.layers import Layer
+
+    if getattr(type(layer), "call", None) is Layer.call:
+        raise NoCallMethod(
+            "the layer has no method `call`, which Keras runs (PyTorch's name for it is `forward`)"
+        )
 
 
 def _call_with_longer_keys(layer: Any, arrays: Sequence, options: Mapping[str, Any]) -> None:
@@ -232,6 +266,7 @@ MODEL = "output in a model that knows neither batch nor length"
 SAVED = "output of that model, saved and loaded"
 PADDED = "output, where Keras itself knows the padding"
 HANDED_ON = "mask that travels on"
+NAME_OF_KERAS = "chosen by Keras"  # a layer's name if its own settings did not reach it
 GRADIENT = "gradient of "  # and the name of a weight, or "argument 1"
 
 _MOMENTS = {"before the first call": 0, "after the first call": 1, "after the second call": 1}
@@ -290,9 +325,13 @@ def asked_with_weights(
     layer = make()
     if isinstance(layer, InNumPy):
         return layer.answer(wanted, arrays, weights, options)
+    _require_call(layer)
     if wanted == CONFIG:
         config = layer.get_config()
-        return {name: config[name] for name in settings if name in config}
+        told = {name: config[name] for name in settings if name in config}
+        if "name" in told and settings["name"] != told["name"] == layer.name:
+            told["name"] = NAME_OF_KERAS
+        return told
     if wanted == SAVED:
         return _in_a_model(layer, arrays, weights, saved=True)
     answer = _run_compiled(partial(_with_weights, make, weights, wanted), arrays, options)

@@ -40,7 +40,7 @@ _ERROR_PATTERNS = (
     (r"^(EOFError|StdinNotImplementedError)", "asks-the-keyboard"),
     (r"^KeyError", "entry-that-is-not-there"),
     (r"^UnboundLocalError|^NameError: cannot access free variable", "variable-without-a-value"),
-    (r"(?<!out=)NoneType", "works-on-none"),  # PyTorch lists `out=NoneType` among what NumPy hands on
+    (r"(?<!out=)NoneType", "works-on-none"),  # `out=NoneType` is NumPy's own, in PyTorch's error
     (r"^(ModuleNotFoundError|ImportError)", "package-that-is-not-there"),
     (r"object is not callable", "not-a-function"),
     (r"'(function|method|builtin_function_or_method|type|numpy\.ufunc|_ArrayFunctionDispatcher|method-wrapper|"
@@ -92,12 +92,13 @@ _ERROR_PATTERNS = (
     (r"ufunc '(invert|bitwise_\w+)' not supported", "logic-on-numbers"),
     (r"unexpected keyword argument|invalid keyword argument|positional argument|multiple values for argument|"
      r"return arrays must be of ArrayType|order must be str|"
-     r"takes .* arguments? |either both or neither of x and y|expected at (most|least) \d+ arguments?|missing \d+ required|"
+     r"takes .* arguments? |either both or neither of x and y|"
+     r"expected at (most|least) \d+ arguments?|missing \d+ required|"
      r"invalid combination of arguments",
      "call-that-does-not-fit"),
     (r"Cannot cast ufunc", "fractions-into-whole-numbers"),
-    (r"must have the same dtype|to EagerTensor of dtype|to have the same dtype|expected scalar type \w+ but found",
-     "tensors-of-two-dtypes"),
+    (r"must have the same dtype|to EagerTensor of dtype|to have the same dtype|"
+     r"expected scalar type \w+ but found", "tensors-of-two-dtypes"),
 )  # fmt: skip
 
 # Two errors of one of these kinds have the same cause only if their whole messages are equal.
@@ -204,9 +205,11 @@ _ERROR_EXPLANATIONS = (
     ("not-a-dtype", r"Invalid integer data type",
      "`np.iinfo` describes types of whole numbers; this dtype is a float, and `np.finfo` describes those."),
     ("tensors-of-two-dtypes", r"got tf\.(\w+) != tf\.(\w+)",
-     "The line combines a tensor of {0} with a tensor of {1}, and TensorFlow converts neither of them."),
+     "The line combines a tensor of {0} with a tensor of {1}, and TensorFlow converts neither of "
+     "them."),
     ("tensors-of-two-dtypes", r"Cannot convert (\S+) to EagerTensor of dtype (\w+)",
-     "The line combines the number {0} with a tensor of {1}, and TensorFlow does not convert the tensor."),
+     "The line combines the number {0} with a tensor of {1}, and TensorFlow does not convert the "
+     "tensor."),
     ("not-a-dtype", r"not inexact",
      "`np.finfo` describes float types; this dtype holds whole numbers, and `np.iinfo` describes those."),
 )  # fmt: skip
@@ -536,12 +539,12 @@ def _explain_wrong_arguments(outcome: CallOutcome) -> str:
         return f"{owner} has no argument called `{match[1]}`."
     if re.search(r"\.view\(", code):
         return "`view` with sizes is PyTorch's. In NumPy: `x.reshape(...)`."
-    function_on_tensor = re.search(r"\bnp\.(\w+)\(", code)
-    if function_on_tensor and "invalid combination of arguments" in outcome.error:
-        name = function_on_tensor[1]
+    on_tensor = re.search(r"(\w+)\(\) received an invalid combination", outcome.error)
+    if on_tensor and f"np.{on_tensor[1]}(" in code:
+        name = on_tensor[1]
         text = (
-            f"`np.{name}` gets a tensor here. It calls the tensor's own `{name}`, which takes other "
-            "arguments."
+            f"`np.{name}` gets a tensor here. It calls the tensor's own `{name}`, which takes "
+            "other arguments."
         )
         return f"{text} {describe_keras_equivalent(f'reduce_{name}')}".strip()
     flattening = re.search(r"\.(flatten|ravel)\(", code)

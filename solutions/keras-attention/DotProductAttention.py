@@ -3,7 +3,13 @@
 import numpy as np
 
 from attention_labs.keras_start import backend
-from attention_labs.layers import AGAIN, GRADIENTS, asked, stays_within_the_values
+from attention_labs.layers import (
+    AGAIN,
+    GRADIENTS,
+    TENSOR_METHODS,
+    asked,
+    stays_within_the_values,
+)
 from autograder.authoring import Exercise, sizes
 
 from ._shared import (
@@ -33,6 +39,7 @@ DotProductAttention = Exercise(
     returns="tensor",
     exact_dtype=True,
     properties=[stays_within_the_values],
+    portability_note=TENSOR_METHODS,
 )
 
 # The notebook's worked example.

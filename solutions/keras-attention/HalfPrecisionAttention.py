@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from attention_labs.layers import AGAIN, GRADIENTS, asked_in_their_dtype, stays_within_the_values
+from attention_labs.layers import (
+    AGAIN,
+    GRADIENTS,
+    MINUS_1E9_IN_FLOAT16,
+    TENSOR_METHODS,
+    TWO_DTYPES,
+    asked_in_their_dtype,
+    stays_within_the_values,
+)
 from autograder.authoring import Exercise, sizes
 
 from ._shared import (
@@ -34,10 +42,7 @@ HalfPrecisionAttention = Exercise(
     returns="tensor",
     exact_dtype=True,
     properties=[stays_within_the_values],
-    portability_note=(
-        "In float16 a mask times a number beyond ±65504, such as −1e9, is right on PyTorch and gives NaN "
-        "on TensorFlow and JAX."
-    ),
+    portability_note=f"{MINUS_1E9_IN_FLOAT16} {TWO_DTYPES} {TENSOR_METHODS}",
 )
 
 

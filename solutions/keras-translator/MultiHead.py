@@ -7,11 +7,14 @@ from attention_labs.layers import (
     CONFIG,
     GRADIENT,
     HANDED_ON,
+    MINUS_1E9_IN_FLOAT16,
     MODEL,
+    NAME_OF_KERAS,
     PADDED,
     SAVED,
     START,
     STATE,
+    UNKNOWN_SIZES,
     LeavesKeras,
     MadeTooLate,
     NotAWeight,
@@ -40,10 +43,7 @@ MultiHead = Exercise(
     call=asked_with_weights,
     returns="tensor",
     exact_dtype=True,
-    portability_note=(
-        "In float16 a mask times a number beyond ±65504, such as −1e9, is right on PyTorch and gives NaN "
-        "on TensorFlow and JAX."
-    ),
+    portability_note=f"{MINUS_1E9_IN_FLOAT16} {UNKNOWN_SIZES}",
 )
 
 NAMES = ("w_q", "w_k", "w_v", "w_o")
@@ -313,8 +313,9 @@ mistaken(
 )
 mistaken(
     "no_gradient",
-    "No gradient comes through your layer: it is held back (`stop_gradient`).",
-    "Which of your steps is there to keep something from learning?",
+    "No gradient comes through your layer: it is held back (`stop_gradient`), or the numbers "
+    "leave Keras (NumPy, `convert_to_numpy`).",
+    "Which of your steps is not one of `keras.ops`, or is there to keep something from learning?",
     {GRADIENT: nothing},
 )
 mistaken(
@@ -361,6 +362,17 @@ def hidden_inverted(*arrays, hidden=None, **given):
 )
 def keys_mask_inverted(*arrays, keys_mask=None, **given):
     return attend(*arrays, **given, keys_mask=keys_mask if keys_mask is None else ~keys_mask)
+
+
+@mistake(
+    "You hide a key only where both masks hide it.",
+    "Padding that the look-ahead mask shows: should it be hidden or not? Is that “and” or “or”?",
+)
+def hidden_by_both_masks_only(*arrays, hidden=None, keys_mask=None, **given):
+    if hidden is None or keys_mask is None:
+        return attend(*arrays, **given, hidden=hidden, keys_mask=keys_mask)
+    by_both = (for_all_heads(hidden) == 1) & ~keys_mask[:, None, None, :]
+    return attend(*arrays, **given, hidden=by_both[:, 0])
 
 
 @mistake(
@@ -416,6 +428,19 @@ def minus_1e9_in_float16(*arrays, **given):
         *arrays,
         **given,
         hide_ours=lambda scores, out: scores + np.array(-1e9).astype(scores.dtype) * out,
+    )
+
+
+@mistake(
+    "In float16 -1e9 becomes minus infinity, and 0 × ∞ is NaN (not a number) where a mask "
+    "hides nothing. That is so for both masks.",
+    "Choose instead of multiplying, as in `HalfPrecisionAttention`.",
+)
+def minus_1e9_for_both_masks(*arrays, **given):
+    return attend(
+        *arrays,
+        **given,
+        hide=lambda scores, out: scores + np.array(-1e9).astype(scores.dtype) * out,
     )
 
 
@@ -575,6 +600,17 @@ def w_k_for_the_values(*arrays, w_k, w_v, **given):
 )
 def queries_for_all(q, k, v, **given):
     return attend(q, q, q, **given)
+
+
+@mistake(
+    "Your `__init__` does not pass the settings in `more` on: `name` and `dtype` have no say in "
+    "your layer.",
+    "What does your `super().__init__(…)` get?",
+    tells={CONFIG: lambda true: {**true(), "name": NAME_OF_KERAS}},
+    ignores_dtype=True,
+)
+def settings_not_passed_on(*arrays, **given):
+    return attend(*arrays, **given)
 
 
 @mistake(

@@ -7,9 +7,11 @@ from attention_labs.layers import (
     CONFIG,
     GRADIENT,
     MODEL,
+    NAME_OF_KERAS,
     SAVED,
     START,
     STATE,
+    UNKNOWN_SIZES,
     LeavesKeras,
     MadeTooLate,
     NotAWeight,
@@ -20,7 +22,12 @@ from autograder.authoring import Exercise, inputs, sizes
 from ._shared import as_it_is, in_numpy, keras_class, nothing, raising, without
 
 Projection = Exercise(
-    "Projection", points=3, call=asked_with_weights, returns="tensor", exact_dtype=True
+    "Projection",
+    points=3,
+    call=asked_with_weights,
+    returns="tensor",
+    exact_dtype=True,
+    portability_note=UNKNOWN_SIZES,
 )
 
 
@@ -155,6 +162,16 @@ def name_not_told(x, w, size):
 
 
 @Projection.misconception(
+    means="Your `__init__` does not pass the settings in `more` on: `name` and `dtype` have no say "
+    "in your layer.",
+    nudge="What does your `super().__init__(…)` get?",
+)
+@in_numpy({CONFIG: lambda true: {**true(), "name": NAME_OF_KERAS}}, ignores_dtype=True)
+def settings_not_passed_on(x, w, size):
+    return x @ w
+
+
+@Projection.misconception(
     means="The weight starts with the same number everywhere: all outputs are alike, get the same gradient, and stay alike.",
     nudge="What does `add_weight` do where nobody names an initializer?",
 )
@@ -183,8 +200,10 @@ def out_of_keras(x, w, size):
 
 
 @Projection.misconception(
-    means="No gradient comes through your layer: it is held back (`stop_gradient`).",
-    nudge="Which of your steps is there to keep something from learning?",
+    means="No gradient comes through your layer: it is held back (`stop_gradient`), or the numbers "
+    "leave Keras (NumPy, `convert_to_numpy`).",
+    nudge="Which of your steps is not one of `keras.ops`, or is there to keep something from "
+    "learning?",
 )
 @in_numpy({GRADIENT: nothing})
 def no_gradient(x, w, size):

@@ -53,17 +53,18 @@ def hidden_by(rng, mask, batch, L_q, L_k):
     return some_hidden(rng, *(axes[name] for name in mask.strip("()").split(", ")))
 
 
-def in_numpy(tells=None, extra=0, always=None):
+def in_numpy(tells=None, extra=0, always=None, ignores_dtype=False):
     """A function in place of a layer with weights: of the arrays, the weights by name, the settings and what else
     `call` takes. `tells` says what such a layer gives in place of the truth, by what is wanted (`GRADIENT` for any of
     them, "" for all else): a function of the true answer's function. `extra` weights it has besides; `always` is the
-    dtype in which it works on what it is given, whatever it is asked for.
+    dtype in which it works on what it is given, whatever it is asked for; with `ignores_dtype`
+    it is given float32, too.
     """
 
     def decorate(function):
         @wraps(function)
         def make(dtype="float32", name="", **settings):
-            asked = dtype.removeprefix("mixed_")
+            asked = "float32" if ignores_dtype else dtype.removeprefix("mixed_")
             dtype = always or asked
 
             def call(arrays, weights, given, to=dtype):

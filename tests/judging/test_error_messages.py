@@ -288,7 +288,7 @@ PYTORCH_MAX = (
     [
         (
             PYTORCH_MAX,
-            "5: top = np.max(scores, axis=-1, keepdims=True)",
+            "5: exps = np.exp(scores - np.max(scores, axis=-1, keepdims=True))",
             "call-that-does-not-fit",
             "`np.max` gets a tensor here. It calls the tensor's own `max`, which takes other "
             "arguments. In Keras: `ops.max(x, axis)`.",

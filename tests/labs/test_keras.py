@@ -33,6 +33,7 @@ BY_NAME = {}
 for lab_name in LABS:
     BY_NAME |= read_lab(read_course(ROOT), lab_name).exercises
 EXERCISES = list(BY_NAME.values())
+LAYERS = [exercise for exercise in EXERCISES if exercise.name[0].isupper()]
 PAIRS = [pytest.param(e, m, id=f"{e.name}-{m.name}") for e in EXERCISES for m in e.misconceptions]
 
 WHY_NOT = keras_start.explain_unavailability()
@@ -117,6 +118,12 @@ def test_what_1e9_added_to_a_whole_row_leaves(dtype, scores, expected):
     powers = np.exp(lowered - lowered.max())
     assert np.allclose(powers / powers.sum(), expected, rtol=0, atol=5e-4)
     assert np.spacing(np.float32(1e9)) == 64
+
+
+@pytest.mark.parametrize("exercise", LAYERS, ids=lambda e: e.name)
+def test_a_layers_check_says_what_differs_between_backends(exercise):
+    assert "TensorFlow" in exercise.portability_note or "keras.ops" in exercise.portability_note
+    assert exercise.lab.graded_with == {"KERAS_BACKEND": "tensorflow"}
 
 
 @pytest.mark.parametrize("name", LABS)
@@ -293,6 +300,7 @@ CHANGED_CELLS = [
     ("Projection", "weight-unknown-to-keras", {"self.add_weight(shape=": "keras.random.normal(shape=", ', name="w"': ""}),
     ("Projection", "weight-of-another-name", {"self.w =": "self.kernel =", "(x, self.w)": "(x, self.kernel)"}),
     ("Projection", "size-not-told", {', "size": self.size}': "}"}),
+    ("Projection", "settings-not-passed-on", {"super().__init__(**more)": "super().__init__()"}),
     ("Projection", "name-not-told", {"**super().get_config(), ": ""}),
     ("Projection", "same-number-everywhere", {'name="w"': 'name="w", initializer="zeros"'}),
     ("Projection", "out-of-keras", {"ops.matmul(x, self.w)": "np.matmul(x, self.w)"}),
@@ -309,6 +317,7 @@ CHANGED_CELLS = [
     ("MultiHead", "not-low-enough", {"lowest = -6e4": "lowest = -10.0"}),
     ("MultiHead", "sizes-taken-too-early", {"(-1, ops.shape(x)[1], ": "(*x.shape[:2], "}),
     ("MultiHead", "no-mask-travels-on", {"self.supports_masking = True": "pass"}),
+    ("MultiHead", "settings-not-passed-on", {"super().__init__(**more)": "super().__init__()"}),
     ("MultiHead", "heads-not-told", {'"heads": self.heads, ': ""}),
     ("MultiHead", "where-to-look-is-never-learned", {SOFTMAX: f"ops.stop_gradient({SOFTMAX})"}),
     ("MultiHead", "heads-cut-from-every-so-many-columns", {
@@ -326,7 +335,7 @@ CHANGED_CELLS = [
 @pytest.mark.parametrize(
     ("name", "misconception", "changes"),
     CHANGED_CELLS,
-    ids=[one[1] for one in CHANGED_CELLS],
+    ids=[f"{name}-{mistake}" for name, mistake, _ in CHANGED_CELLS],
 )
 def test_the_solutions_layer_with_one_thing_wrong_is_named(keras, name, misconception, changes):
     if misconception in NOT_WRONG.get(keras.config.backend(), ()):
@@ -412,6 +421,20 @@ def test_error_inside_a_layer_is_told_in_its_own_words(keras):
         map_inputs(inputs().query(result(ones, ones, ones, d_k=3)), convert_argument),
     )
     assert answer.error == "ValueError: no such axis"
+
+
+@needs_keras
+@pytest.mark.parametrize("exercise", LAYERS, ids=lambda e: e.name)
+def test_a_layer_with_forward_in_place_of_call_is_told_so(keras, exercise):
+    class Pytorch(keras.layers.Layer):
+        def __init__(self, *_, **more):
+            super().__init__()
+
+        def forward(self, *arrays, **options):
+            return arrays[0]
+
+    text = finding(exercise, Pytorch, None).observation
+    assert "NoCallMethod: the layer has no method `call`, which Keras runs" in text
 
 
 @needs_keras
