@@ -1,6 +1,7 @@
 """Sandbox that runs submissions in Linux namespaces, set up by the program bubblewrap (bwrap)."""
 
 import os
+import re
 import shutil
 import site
 import sys
@@ -299,6 +300,13 @@ def explain_failure(error: str, settings: Path = Path("/proc/sys")) -> str:
     settings : Path
         Folder of the kernel's settings.
     """
+    missing_module = re.search(r"ModuleNotFoundError: No module named '([^']+)'", error)
+    if missing_module:
+        return (
+            f"The sandbox cannot start, because {missing_module[1]} is not installed in {sys.prefix}, "
+            "whose packages are all that submissions see. Install it there, as `make setup` does. "
+            "Packages of other folders (PYTHONPATH, a `.pth` file, `pip install --user`) do not count."
+        )
     for name, value, reason, command in _FORBIDDING_SETTINGS:
         with suppress(OSError):
             if (settings / name).read_text().strip() == value:

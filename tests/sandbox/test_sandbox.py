@@ -1737,6 +1737,15 @@ def test_a_kernel_that_forbids_namespaces_is_named_with_the_remedy(tmp_path, set
     assert message.endswith("[what bubblewrap said]")
 
 
+def test_a_package_that_the_sandbox_lacks_is_named_and_no_kernel_is_blamed(tmp_path):
+    """NumPy may be installed in another folder than the environment's, such as by a .pth file."""
+    log = "The sandbox does not start. Traceback …\nModuleNotFoundError: No module named 'numpy'"
+    message = bubblewrap.explain_failure(log, tmp_path)
+    assert f"because numpy is not installed in {sys.prefix}, whose packages are all" in message
+    assert "Install it there, as `make setup` does." in message
+    assert "namespaces" not in message and "Traceback" not in message
+
+
 def test_without_user_namespaces_the_remedy_is_named():
     """Run in a user namespace that forbids further ones."""
     unshare = shutil.which("unshare")
