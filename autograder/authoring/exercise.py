@@ -461,16 +461,29 @@ class Exercise:
         function: F,
         errors: tuple[str, ...] = (),
     ) -> F:
-        means = self._require_sentence(name, "means", means)
-        nudge = self._require_sentence(name, "nudge", nudge)
+        is_slip = hasattr(function, "active_slips")
+        means = self._require_sentence(name, "means", means, is_slip)
+        nudge = self._require_sentence(name, "nudge", nudge, is_slip)
         if any(misconception.name == name for misconception in self.misconceptions):
             raise ExerciseError(f"{self.name} has a misconception {name!r} already.")
         self.misconceptions.append(Misconception(name, means, nudge, function, errors))
         return function
 
-    def _require_sentence(self, misconception: str, option: str, text: str | None) -> str:
+    def _require_sentence(
+        self, misconception: str, option: str, text: str | None, is_slip: bool
+    ) -> str:
+        """Return the text if it is not empty; else raise ExerciseError in the words of the author.
+
+        A list of slips has no options `means` and `nudge`, but an explanation and a hint.
+        """
         if isinstance(text, str) and text.strip():
             return text
+        if is_slip:
+            part = {"means": "explanation", "nudge": "hint"}[option]
+            raise ExerciseError(
+                f"{self.name}: the entry {misconception!r} of the list of slips has no {part}, which "
+                "students read. Write `name: Explanation. Hint: Question.`"
+            )
         problem = "an empty"
         if text is None:
             problem = "no"

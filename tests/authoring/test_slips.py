@@ -100,8 +100,9 @@ def test_a_list_that_cannot_be_read_is_refused_with_the_entry(text, sentence):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("no_scale: You forgot it.", "'no-scale' has an empty nudge"),
-        ("no_scale: Hint: What?", "'no-scale' has an empty means"),
+        ("no_scale: You forgot it.", "'no-scale' of the list of slips has no hint, which students"),
+        ("no_scale: Hint: What?", "'no-scale' of the list of slips has no explanation"),
+        ("no_scale: You forgot it.", "Write `name: Explanation. Hint: Question.`"),
         ("no_scale: A. Hint: B?\nno_scale: A. Hint: B?", "has a misconception 'no-scale' already"),
         ("returned_a_list", "no common mistake is called 'returned-a-list'"),
     ],
