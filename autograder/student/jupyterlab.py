@@ -30,6 +30,9 @@ _PAGE_CONFIG = {
         "@jupyter-notebook/lab-extension": True,
     }
 }
+# The kernel of the static site, which `make setup` installs, fails outside of JupyterLite. JupyterLab
+# loads an extension even if it is turned off. An empty one of the same name takes its place.
+_EMPTY_EXTENSIONS = ("@jupyterlite/pyodide-kernel-extension",)
 _SERVER_EXTENSIONS = {
     "jupyterlab": True,
     "nbdime": False,
@@ -110,6 +113,10 @@ def _write_jupyterlab_settings(folder: Path, labs: Sequence[str]) -> None:
         "open_browser": True,
     }
     extension = jupyterlab_layout.write_extension(folder / "labextensions")
+    for name in _EMPTY_EXTENSIONS:
+        package = {"name": name, "version": "0", "jupyterlab": {}}
+        (extension.parent / name).mkdir(parents=True)
+        (extension.parent / name / "package.json").write_text(json.dumps(package), "utf-8")
     settings: dict[str, dict[str, Any]] = {
         "ServerApp": server,
         "LabApp": {

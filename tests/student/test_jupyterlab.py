@@ -69,8 +69,10 @@ def launch_record(monkeypatch):
         record["settings"] = json.loads((folder / "jupyter_server_config.json").read_text())
         record["page"] = json.loads((folder / "labconfig" / "page_config.json").read_text())
         (extension_folder,) = record["settings"]["LabApp"]["extra_labextensions_path"]
-        files = filter(Path.is_file, Path(extension_folder).rglob("*"))
-        record["extensions"] = {path.name: path.read_text() for path in files}
+        record["extensions"] = {}
+        for path in filter(Path.is_file, Path(extension_folder).rglob("*")):
+            name = path.relative_to(extension_folder).as_posix()
+            record["extensions"][name] = path.read_text()
         record["themes"] = json.loads(
             (folder / "labconfig" / "default_setting_overrides.json").read_text(),
         )
@@ -106,6 +108,15 @@ def test_command_line_options_go_to_the_server(launch_record, tmp_path):
     assert launch_record["page"]["disabledExtensions"]["@jupyter/nbgrader"] is True
 
 
+def test_an_empty_extension_hides_the_kernel_of_the_static_site(launch_record, tmp_path):
+    """Outside of JupyterLite that kernel's extension prints an error on every page."""
+    jupyterlab.serve_jupyterlab(tmp_path, ["softmax"])
+    name = "@jupyterlite/pyodide-kernel-extension"
+    package = json.loads(launch_record["extensions"][f"{name}/package.json"])
+    assert package["name"] == name
+    assert "_build" not in package["jupyterlab"]  # JupyterLab loads only what has this entry
+
+
 def test_all_kernels_compute_with_one_thread(launch_record, tmp_path, monkeypatch):
     jupyterlab.serve_jupyterlab(tmp_path, ["softmax"])
     assert {launch_record["environment"][name] for name in THREAD_VARIABLES} == {"1"}
@@ -119,9 +130,9 @@ def test_all_kernels_compute_with_one_thread(launch_record, tmp_path, monkeypatc
 
 def test_jupyterlab_learns_of_narrow_and_of_dark_screens(launch_record, tmp_path):
     jupyterlab.serve_jupyterlab(tmp_path, ["softmax"])
-    package = json.loads(launch_record["extensions"]["package.json"])
+    package = json.loads(launch_record["extensions"]["autograder-screen/package.json"])
     assert package["jupyterlab"]["_build"]["load"] == "static/entry.js"
-    entry = launch_record["extensions"]["entry.js"]
+    entry = launch_record["extensions"]["autograder-screen/static/entry.js"]
     assert f'window._JUPYTERLAB ??= {{}})["{package["name"]}"]' in entry
     assert launch_record["themes"] == {
         "@jupyterlab/apputils-extension:themes": {"adaptive-theme": True},
