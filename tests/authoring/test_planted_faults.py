@@ -95,9 +95,8 @@ def test_the_course_as_written_has_no_fault(course_folder):
         ),
         (
             "exercise",
-            "def only_the_sum(numbers):\n    return",
-            "def only_the_sum(numbers):\n    return "
-            "mean_of_first_steps.solution.mean_of_first_step(numbers),",
+            "return float(np.median(numbers))",
+            "return mean_of_first_steps.solution.mean_of_first_step(numbers)",
             "the set-up and answer cells of the solution define no 'mean_of_first_step'; did you mean 'mean",
         ),
         (
@@ -131,20 +130,27 @@ def test_the_course_as_written_has_no_fault(course_folder):
             "exercise",
             '    means="You took the number in the middle, which is the median.",\n',
             "",
-            f"{EXERCISE}.py, line 28: {EXERCISE}: the misconception 'the-median' has no means, which "
+            f"{EXERCISE}.py, line 34: {EXERCISE}: the misconception 'the-median' has no means, which "
             "students read. Write a sentence.",
         ),
         (
             "exercise",
             'means="You took',
             'meens="You took',
-            f"{EXERCISE}.py, line 28 cannot be imported: TypeError: ",
+            f"{EXERCISE}.py, line 34 cannot be imported: TypeError: ",
         ),
         (
             "exercise",
             'nudge="How does the number 6 come into your result?"',
             'nudge=" "',
             "the misconception 'the-median' has an empty nudge",
+        ),
+        (
+            "exercise",
+            "        Hint: With which number does your sum begin?\n",
+            "",
+            f"{EXERCISE}.py, line 21: {EXERCISE}: the entry 'leaves-out-the-first' of the list of slips "
+            "has no hint, which students read. Write `name: Explanation. Hint: Question.`",
         ),
         (
             "exercise",
