@@ -5,6 +5,7 @@ the table of students. Verdicts come from the stored results, marks from the gra
 manual grading and late penalties count.
 """
 
+import shlex
 import shutil
 from base64 import b64encode
 from collections import Counter, defaultdict
@@ -146,7 +147,15 @@ def build_report(classroom: Classroom, now: datetime | None = None) -> "ClassRep
         unreadable_results=sorted(unreadable_results),
         terms=compute_terms(rules, marks, now) if rules else None,
         now=marks.policy.to_local_time(now or datetime.now(UTC)),
+        classroom_option=_make_classroom_option(classroom),
     )
+
+
+def _make_classroom_option(classroom: Classroom) -> str:
+    """Return the option that a command needs to find the classroom; "" if it needs none."""
+    if classroom.root.absolute() == classroom.course.root / "classroom":
+        return ""
+    return f" --classroom {shlex.quote(str(classroom.root))}"
 
 
 def _replace_report_files(classroom: Classroom, report: "ClassReport") -> None:
@@ -220,6 +229,8 @@ class ClassReport:
         Addresses of the feedback pages, by student and lab.
     files : tuple of PlatformTable
         Tables beside the page.
+    classroom_option : str
+        What the shown commands end in, such as " --classroom demo"; "" for the default folder.
     """
 
     marks: ClassMarks
@@ -231,6 +242,7 @@ class ClassReport:
     anonymous: bool = False
     pages: Mapping[tuple[str, str], str] = field(default_factory=dict)
     files: tuple[PlatformTable, ...] = ()
+    classroom_option: str = ""
 
     @property
     def manual_grading_commands(self) -> list[str]:
@@ -240,7 +252,7 @@ class ClassReport:
         for name, lab in self.labs.items():
             if name in labs:
                 for question in lab.manual_questions:
-                    commands.append(f"autograder answers {name} {question}")
+                    commands.append(f"autograder answers {name} {question}{self.classroom_option}")
         return commands
 
     def with_pseudonyms(self, pseudonyms: Mapping[str, str]) -> "ClassReport":

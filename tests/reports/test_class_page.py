@@ -1,5 +1,6 @@
 """The class in one page: content, safety and pseudonyms."""
 
+import html
 import re
 from base64 import b64encode
 from datetime import datetime
@@ -20,12 +21,12 @@ from graded_class import (
     well_formed,
     with_policy,
 )
-from our_course import lab
+from our_course import COURSE, lab
 
 from autograder.core.errors import AutograderError, UsageError
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.nbgrader_db import GradebookError
-from autograder.reports.class_page import write_report
+from autograder.reports.class_page import _make_classroom_option, write_report
 from autograder.reports.pseudonyms import assign_pseudonyms
 from autograder.reports.terminal import MAX_MATCHES_SHOWN, describe_student
 
@@ -246,6 +247,16 @@ def test_marks_that_await_manual_grading_are_counted(classroom, prepared):
     assert "1 grade awaits manual grading, and is left empty in the tables." in sentences
     by_hand(classroom, "ada", 2)
     assert "manual grading" not in "\n".join(write_report(classroom))
+
+
+def test_the_command_for_manual_grading_names_the_classroom(tmp_path, prepared, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for folder, option in (("my class", " --classroom 'my class'"), ("demo", " --classroom demo")):
+        classroom = Classroom(Path(folder), COURSE)
+        fill(classroom, {"ada": results("ada")}, gradebook=prepared)
+        page = html.unescape(reported(classroom))
+        assert f"autograder answers {LAB} explain-flat{option}</code>" in page
+    assert _make_classroom_option(Classroom(COURSE.root / "classroom", COURSE)) == ""
 
 
 def test_the_table_of_a_platform_that_is_not_used_any_more_is_deleted(classroom):
