@@ -230,7 +230,9 @@ def test_the_readme_counts_labs_hours_exercises_and_misconceptions():
     exercises = [exercise for lab in LABS.values() for exercise in lab.exercises.values()]
     misconceptions = sum(len(exercise.misconceptions) for exercise in exercises)
     hours = round(sum(lab.minutes for lab in LABS.values()) / 60)
-    assert f"{numbers[len(LABS) - 10].capitalize()} Jupyter labs" in text
+    count = numbers[len(LABS) - 10].capitalize()
+    assert f"{count} Jupyter labs" in text
+    assert f"{count} notebooks" in (DOCS / "bundle-readme.md").read_text("utf-8")
     assert f"about {hours} hours" in text
     assert (
         f"more than {misconceptions // 100 * 100:,} wrong answers by name, in {len(exercises)} exercises"
