@@ -4,7 +4,8 @@ import ast
 
 import numpy as np
 import pytest
-from test_repair import define_in_cell, find_repair_for, make_test_cases_for
+from functions_in_cells import define_in_cell
+from test_repair import find_repair_for, make_test_cases_for
 
 from autograder.diagnosis.brackets import MAX_OPERANDS, add_brackets
 from autograder.values.case_records import Inputs

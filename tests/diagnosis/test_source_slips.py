@@ -5,8 +5,8 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from functions_in_cells import define_in_cell
 from our_course import COURSE
-from test_repair import define_in_cell
 
 from autograder.authoring.lab import read_lab
 from autograder.diagnosis import source_slips

@@ -12,9 +12,9 @@ from functools import partial
 import nbformat
 import numpy as np
 import pytest
+from functions_in_cells import define_in_cell
 from nbformat.v4 import new_code_cell, new_notebook
 from our_course import COURSE, ROOT
-from test_repair import define_in_cell
 
 from autograder.authoring.lab import read_lab
 from autograder.core.notebook_cells import get_grade_id

@@ -129,3 +129,14 @@ def test_every_lab_lies_where_the_tests_of_labs_are_named():
         which_tests.tests_for(f"solutions/{lab}/{lab}.ipynb")[0] == "tests/labs"
         for lab in find_course().labs
     )
+
+
+def test_a_test_file_imports_no_test_file_of_another_folder():
+    """pytest finds a test file beside the one that it runs: the tests of one folder run alone."""
+    folders = {path.stem: path.parent for path in (ROOT / "tests").rglob("test_*.py")}
+    wrong = []
+    for path in (ROOT / "tests").rglob("*.py"):
+        for name in re.findall(r"^(?:from|import) (test_\w+)", path.read_text("utf-8"), re.M):
+            if folders[name] != path.parent:
+                wrong.append(f"{path.relative_to(ROOT)} imports {name}")
+    assert wrong == []
