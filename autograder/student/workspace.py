@@ -130,12 +130,14 @@ def read_lab_progress(folder: Path) -> list[LabProgress]:
         if not path.is_file():
             continue
         tests = {make_test_grade_id(name) for name in key.points}
-        passed_count = unanswered_count = 0
+        # A student may have copied a cell: its copies count once.
+        passed, unanswered = set(), set()
         for cell in read_cells(path):
-            if get_grade_id(cell) in tests:
-                passed_count += _has_passed(cell)
-            if get_grade_id(cell) in key.by_hand:
-                unanswered_count += is_unanswered(cell)
+            name = get_grade_id(cell)
+            if name in tests and _has_passed(cell):
+                passed.add(name)
+            if name in key.by_hand and is_unanswered(cell):
+                unanswered.add(name)
         course_notebook = key.folder.parent / path.name
         labs.append(
             LabProgress(
@@ -143,9 +145,9 @@ def read_lab_progress(folder: Path) -> list[LabProgress]:
                 title=key.title,
                 difficulty=key.difficulty,
                 minutes=key.minutes,
-                passed_count=passed_count,
+                passed_count=len(passed),
                 exercise_count=len(key.points),
-                unanswered_count=unanswered_count,
+                unanswered_count=len(unanswered),
                 is_outdated=bool(update.find_sections_changed_by_course(path, course_notebook)),
             )
         )
