@@ -100,7 +100,7 @@ def make_query_subject_and_verb(
     """
     code = format_call(query, short_repr)
     verb = "gives" if query.function == CALL else "is"
-    if query.function == CALL and code.startswith("result("):
+    if query.function == CALL and query.args and short_repr(query.args[0]) == "result":
         arguments = code.removeprefix("result(").removesuffix(")")
         with_arguments = f"with {arguments}" if arguments else "without arguments"
         return f"Your result, called {with_arguments},", verb

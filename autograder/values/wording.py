@@ -56,9 +56,18 @@ def format_differently(first: float, second: float) -> tuple[str, str]:
 
 
 def format_ordinal(number: int) -> str:
-    """Return the word for a position: "first" … "ninth", then "10th", "11th" …"""
+    """Return the word for a position: "first" … "ninth", then "10th", "11th" …
+
+    >>> [format_ordinal(number) for number in (2, 11, 21, 112)]
+    ['second', '11th', '21st', '112th']
+    """
     words = "first second third fourth fifth sixth seventh eighth ninth".split()
-    return words[number - 1] if number <= len(words) else f"{number}th"
+    if number <= len(words):
+        return words[number - 1]
+    ending = "th"
+    if number // 10 % 10 != 1:  # "11th", but "21st"
+        ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
 
 
 def describe_axis(axis: int) -> str:

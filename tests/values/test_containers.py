@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from autograder.values.case_records import ComparisonRules
-from autograder.values.value_types import find_difference
+from autograder.values.value_types import describe_value, find_difference, short_repr
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,61 @@ def test_of_the_missing_members_of_a_set_the_first_in_order_is_named():
     assert (
         "should not hold 'w00'." in find_difference(set(), members, ComparisonRules()).observation
     )
+
+
+@pytest.mark.parametrize(
+    ("expected", "value", "sentence"),
+    [
+        ({"a": 1, "b": 2}, {"a": 1}, "Your result has no entry 'b'; its keys should be 'a', 'b'."),
+        ({"a": 1}, {"a": 1, "c": 2}, "Your result has an entry 'c'; its keys should be 'a'."),
+        ({1, 2}, {1, 2, 3}, "Your result should not hold 3."),
+        ({1, 2}, {1, 3}, "Your result lacks 2."),
+        ((1, 2), (1,), "Your function returned 1 value; expected 2."),
+        (((1, 2), 3), ((1,), 3), "In the first of the 2 values that you return: found 1 value"),
+        ({"a": {"b": 1}}, {"a": {"b": 2}}, "In the entry 'a': in the entry 'b': "),
+        (
+            [[1, 2], 3],
+            [[1, 4], 3],
+            "In the first of the 2 values that you return: in the second of",
+        ),
+    ],
+)
+def test_a_difference_of_a_container_has_its_sentence(expected, value, sentence):
+    difference = find_difference(expected, value, ComparisonRules())
+    assert difference is not None and difference.observation.startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (set(), "an empty set"),
+        ({1}, "a set of 1 value"),
+        ({1, 2}, "a set of 2 values"),
+        ([], "a list of 0 values"),
+        ((1,), "a tuple of 1 value"),
+        ({"a": 1}, "a dict with the entries 'a'"),
+    ],
+)
+def test_a_container_is_described_by_what_it_holds(value, text):
+    assert describe_value(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"a": 1, "b": 2, "c": 3, "d": 4}, "{'a': 1, 'b': 2, 'c': 3, 'd': 4}"),
+        (dict.fromkeys("abcde", 1), "a mapping with 5 entries"),
+        ([1, (2, 3)], "[1, (2, 3)]"),
+    ],
+)
+def test_a_small_mapping_is_written_out_and_a_large_one_is_not(value, text):
+    assert short_repr(value) == text
+
+
+@pytest.mark.parametrize(
+    ("expected", "value", "agrees"), [(True, 1, True), (False, 0.0, True), (True, 2, False)]
+)
+def test_one_stands_for_true_where_the_rules_say_so(expected, value, agrees):
+    rules = ComparisonRules(floats_too=True)
+    assert (find_difference(expected, value, rules) is None) is agrees
+    assert find_difference(expected, value, ComparisonRules()) is not None

@@ -400,3 +400,43 @@ def test_an_exercise_whose_answer_has_a_column_of_bools_is_built():
 
     lab = lab_of(lambda table: table.assign(adult=table["age"] >= 18), three_people)
     assert find_lab_weaknesses(lab) == []
+
+
+def describe_table_difference(expected, value, **rules):
+    return find_difference(
+        convert_argument(expected), convert_argument(value), ComparisonRules(**rules)
+    ).observation
+
+
+def test_the_words_about_a_table_fit_its_numbers():
+    one = pd.DataFrame({"a": [1.0, 2.0]})
+    assert convert_argument(one).description == "a DataFrame of 2 rows and the column `a`"
+    assert convert_argument(one.iloc[:1, :0]).description == "a DataFrame of 1 row and no columns"
+    many = pd.DataFrame({f"c{number}": [1] for number in range(10)})
+    assert convert_argument(many).description == "a DataFrame of 1 row and 10 columns"
+    sentence = describe_table_difference(many, many.drop(columns="c9"))
+    assert sentence.endswith(
+        "expected the columns `c0`, `c1`, `c2`, `c3`, `c4`, `c5`, `c6`, `c7`, …."
+    )
+    sentence = describe_table_difference(many.iloc[:, :8], many.iloc[:, :7])
+    assert sentence.endswith("`c7`.")
+
+
+def test_a_small_difference_in_a_cell_is_written_so_that_it_shows():
+    expected, value = pd.DataFrame({"a": [1.0, 2.0]}), pd.DataFrame({"a": [1.0, 2.000001]})
+    assert "is 2.000001, expected 2." in describe_table_difference(expected, value)
+
+
+@pytest.mark.parametrize(("missing", "is_said"), [([np.nan, 2.0], False), ([np.nan] * 2, True)])
+def test_the_number_of_missing_values_is_said_if_there_are_several(missing, is_said):
+    sentence = describe_table_difference(
+        pd.DataFrame({"a": [1.0, 2.0]}), pd.DataFrame({"a": missing})
+    )
+    assert ("values are missing" in sentence) is is_said
+
+
+@pytest.mark.parametrize("closed", ["both", "left", "right", "neither"])
+def test_an_interval_keeps_its_bounds(closed):
+    interval = pd.Interval(0, 1, closed)
+    table = convert_argument(pd.Series([interval], dtype=object))
+    assert copy_value(table).iloc[0] == interval

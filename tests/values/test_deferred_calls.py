@@ -15,6 +15,7 @@ from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
 from autograder.sandbox.choice import explain_unavailability
 from autograder.values.case_records import CallOutcome, ComparisonRules, ExpectedError, TestCase
+from autograder.values.deferred_calls import make_query_subject_and_verb
 from autograder.values.encoding import (
     decode,
     encode,
@@ -23,7 +24,12 @@ from autograder.values.encoding import (
     unpack_inputs,
     unpack_outcome,
 )
-from autograder.values.value_types import SingleUseArrays, convert_argument, map_inputs
+from autograder.values.value_types import (
+    SingleUseArrays,
+    convert_argument,
+    map_inputs,
+    short_repr,
+)
 
 
 def message_for(reference, answer, arguments):
@@ -41,6 +47,30 @@ def message_for(reference, answer, arguments):
     case = TestCase("", arguments, expected.value, {})
     finding = judge([case], [result_answer], ComparisonRules(), [], "answer")
     return finding.observation or None
+
+
+@pytest.mark.parametrize(
+    ("query", "subject", "verb"),
+    [
+        (result(2.0), "Your result, called with 2.0,", "gives"),
+        (result(), "Your result, called without arguments,", "gives"),
+        (result(2.0, scale=3), "Your result, called with 2.0, scale=3,", "gives"),
+        (result(1)(2), "`result(1)(2)` of your result", "gives"),
+        (result.balance, "Your result's `balance`", "is"),
+        (result.at(2), "Your result's `at(2)`", "gives"),
+        (result[0], "`result[0]` of your result", "is"),
+        (result(1).size, "`result(1).size` of your result", "is"),
+        (first(result, 2), "`first(result, 2)` of your result", "is"),
+    ],
+)
+def test_a_query_is_the_subject_of_a_sentence(query, subject, verb):
+    assert make_query_subject_and_verb(convert_argument(query), short_repr) == (subject, verb)
+
+
+def test_queries_are_added_to_those_that_are_there():
+    arguments = inputs(1).query(result.a).query(result.b, result.c)
+    names = [query._autograder_call.args[1] for query in arguments.result_queries]
+    assert names == ["a", "b", "c"]
 
 
 def line(slope, height):

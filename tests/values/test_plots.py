@@ -308,3 +308,35 @@ def test_a_course_with_a_figure_from_its_build_to_its_pages(tmp_path):
     run(course, "feedback")
     page = next((course.root / "classroom" / "feedback").rglob("speed/**/*.html")).read_text()
     assert ANSWERS["speed"][1] in page
+
+
+def test_upper_and_lower_case_of_a_title_differ():
+    expected, value = (
+        call_student_function(lambda title=title: plt.title(title), inputs(), "figure").value
+        for title in ("Fall", "fall")
+    )
+    finding = expected.find_difference(value, lambda *_: None)
+    assert finding.observation == "The title is 'fall'; expected 'Fall'."
+
+
+def test_show_is_pyplot_s_own_again_after_a_call_or_an_error():
+    show = plt.show
+
+    def fail():
+        raise ValueError("no")
+
+    for draw in (plt.figure, fail):
+        call_student_function(draw, inputs(), "figure")
+        assert plt.show is show
+
+
+def test_bars_are_compared_by_their_places_whatever_their_order():
+    first, second = (
+        call_student_function(lambda x=x, y=y: plt.bar(x, y), inputs(), "figure").value
+        for x, y in (([1, 2, 3], [4, 5, 6]), ([3, 1, 2], [6, 4, 5]))
+    )
+    (places, lengths), (other_places, other_lengths) = (
+        drawing.plots[0]["group of bars"][0] for drawing in (first, second)
+    )
+    assert places.tolist() == other_places.tolist() == [1, 2, 3]
+    assert lengths.tolist() == other_lengths.tolist() == [4, 5, 6]

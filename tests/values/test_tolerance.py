@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from autograder.values.case_records import ComparisonRules
 from autograder.values.tolerance import arrays_agree, effective_tolerance
 
 HALF, SINGLE, DOUBLE = (np.empty(0, dtype) for dtype in (np.float16, np.float32, np.float64))
@@ -60,3 +61,25 @@ def test_infinities_agree_with_themselves_only():
         other = expected.copy()
         other[place] = value
         assert not arrays_agree(expected, other, 1e-7), (place, value)
+
+
+@pytest.mark.parametrize("tolerance", [(1e-3, 0.5), (0.1, 0.0), (1e-9, 1e-9), 0.0, 1e-7])
+@pytest.mark.parametrize("array", [SINGLE, HALF])
+def test_a_wide_tolerance_of_an_author_stays_for_arrays_of_low_precision(tolerance, array):
+    pair = effective_tolerance(tolerance)
+    minimum = effective_tolerance(0.0, array)
+    assert effective_tolerance(tolerance, array) == tuple(map(max, pair, minimum))
+
+
+@pytest.mark.parametrize(
+    "tolerance", [-1e-9, float("inf"), float("nan"), (1e-3, -1.0), (1e-3,), "1e-3", None]
+)
+def test_a_tolerance_without_sense_is_refused(tolerance):
+    with pytest.raises(ValueError, match="a number of 0 or more is expected"):
+        ComparisonRules(tolerance=tolerance)
+
+
+@pytest.mark.parametrize("tolerance", [0, 1e-3, (0.0, 0.5), [1e-3, 0.5]])
+def test_a_tolerance_may_be_a_number_or_a_pair(tolerance):
+    expected = tuple(tolerance) if isinstance(tolerance, list) else tolerance
+    assert ComparisonRules(tolerance=tolerance).tolerance == expected
