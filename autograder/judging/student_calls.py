@@ -173,8 +173,18 @@ def _modified_names(function: Any, inputs: Inputs, copies: Inputs) -> tuple[str,
 
 def argument_names(function: Any, indices: Sequence[int]) -> list[str]:
     """Return the names of a function's parameters at these positions; "argument 3" if unnamed."""
-    names = list_parameter_names(function)
+    names = list_positional_names(function)
     return [names[i] if i < len(names) else f"argument {i + 1}" for i in indices]
+
+
+def list_positional_names(function: Any) -> tuple[str, ...]:
+    """Return the names of the parameters that take positional arguments, without one like `*rest`."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (ValueError, TypeError):
+        return ()
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return tuple(parameter.name for parameter in parameters if parameter.kind in kinds)
 
 
 def list_parameter_names(function: Any) -> tuple[str, ...]:

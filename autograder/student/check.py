@@ -54,7 +54,7 @@ from autograder.judging.judge import (
 from autograder.judging.student_calls import (
     call_student_function,
     find_argument_mismatch,
-    list_parameter_names,
+    list_positional_names,
 )
 from autograder.student import answer_key, reuse
 from autograder.student.answer_key import ExerciseKey, LabDescription
@@ -401,7 +401,7 @@ def _judge_answer(key: ExerciseKey, answer: Any, misconceptions: Any = ()) -> Fi
         for test_case in key.test_cases:
             limit.begin(test_case.label)
             results.append(call_student_function(answer, test_case.inputs, key.rules.call))
-    names = list_parameter_names(answer) if key.rules.calls_answer_directly else ()
+    names = list_positional_names(answer) if key.rules.calls_answer_directly else ()
     return judge(key.test_cases, results, key.rules, misconceptions, key.name, argument_names=names)
 
 

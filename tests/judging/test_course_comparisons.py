@@ -2,9 +2,11 @@
 
 from time import process_time
 
+import numpy as np
 import pytest
 from small_lab import lab_of
 
+from attention_labs import comparers
 from autograder.authoring import inputs
 from autograder.authoring.exercise import ExerciseError
 from autograder.authoring.verify import call_on_cases, find_lab_weaknesses, judge_outcomes
@@ -12,7 +14,7 @@ from autograder.core.results import Verdict
 from autograder.judging import compare
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
-from autograder.values.case_records import CallOutcome, ComparisonRules, TestCase
+from autograder.values.case_records import CallOutcome, ComparisonRules, Inputs, TestCase
 
 
 def adds_up(expected, value, tolerance, case_inputs):
@@ -141,3 +143,44 @@ def test_a_build_says_how_to_query_a_returned_function():
     ):
         find_lab_weaknesses(lab_of(lambda x: lambda: x, lambda rng: inputs(1)))
     assert call_student_function(lambda x: lambda: x, inputs(1)).type == "function"
+
+
+@pytest.mark.parametrize(
+    ("check", "value", "inputs", "sentence"),
+    [
+        (
+            comparers.sums_to_one,
+            np.full((2, 2), 0.5),
+            Inputs((0, 1), {}),
+            None,
+        ),
+        (
+            comparers.sums_to_one,
+            np.array([[0.5, 0.5], [0.25, 0.25]]),
+            Inputs((0, 1), {}),
+            "The weights along axis 1 should sum to 1; yours sum to 0.5 to 1.",
+        ),
+        (
+            comparers.sums_to_one,
+            np.array([0.25, 0.25]),
+            Inputs((0,), {}),
+            "The weights along axis 0 should sum to 1; yours sum to 0.5.",
+        ),
+        (
+            comparers.sums_to_one,
+            np.array([[0.25, 0.75], [0.75, 0.25]]),
+            Inputs((0,), {"axis": 1}),
+            None,
+        ),
+        (
+            comparers.no_looking_ahead,
+            np.array([[1.0, 1.0], [1.0, 1.0]]),
+            Inputs(),
+            "Position 0 attends to position 1, which comes later.",
+        ),
+        (comparers.no_looking_ahead, np.ones((2, 3)), Inputs(), None),
+        (comparers.no_looking_ahead, np.tri(3), Inputs(), None),
+    ],
+)
+def test_a_property_of_weights_is_told_with_its_numbers(check, value, inputs, sentence):
+    assert check(value, inputs) == sentence

@@ -12,6 +12,7 @@ import pytest
 from autograder.authoring import compare_by_test_function, inputs_for_test, run_test_function
 from autograder.judging.compare import compare_outcome
 from autograder.judging.failure_patterns import list_features
+from autograder.judging.function_tests import expect_error
 from autograder.judging.student_calls import call_student_function
 from autograder.values.case_records import ComparisonRules, Inputs, TestCase
 
@@ -461,3 +462,103 @@ def test_a_changed_argument_of_a_right_answer_is_no_fault_where_the_test_does_no
 
 def test_an_answer_that_sorts_in_place_is_asked_for_its_argument():
     assert judge_beside_reference(lambda x: x.sort(), list.sort, IN_PLACE) is None
+
+
+# What a test function may use
+
+
+def run_test(test, answer, reference=None, **values):
+    """Return the sentence about an answer after its calls were recorded and replayed; or None."""
+    arguments = inputs_for_test(test, **values)
+    expected = call_student_function(reference or answer, arguments, RULES.call)
+    outcome = call_student_function(answer, arguments, RULES.call)
+    difference = compare_outcome(expected.value, outcome, RULES, arguments)
+    return difference and difference.observation
+
+
+class Money:
+    """An object that is no plain data and has operators."""
+
+    def __init__(self, amount):
+        self.amount = amount
+
+    def __add__(self, other):
+        return self.amount + other
+
+    __radd__ = __add__
+
+    def __sub__(self, other):
+        return self.amount - other
+
+    def __rsub__(self, other):
+        return other - self.amount
+
+    def __len__(self):
+        return self.amount
+
+    def __getitem__(self, key):
+        return key
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["m + 1 == 6", "1 + m == 6", "m - 1 == 4", "1 - m == -4", "len(m) == 5", "m[3] == 3"],
+)
+def test_the_operators_of_an_object_are_asked_on_their_side(condition):
+    test = f"def operators(make):\n    m = make(5)\n    assert {condition}\n"
+    assert run_test(test, Money) is None
+    sentence = run_test(test, lambda amount: Money(amount + 2), Money)
+    if "[" not in condition:
+        assert sentence == f"This assertion fails: `{condition}`."
+
+
+@pytest.mark.parametrize(
+    ("line", "is_quoted"), [("'they add up to 1'", True), ("'two\\nlines'", False)]
+)
+def test_the_message_of_an_assertion_is_quoted_if_it_is_one_line(line, is_quoted):
+    test = f"def adds(f):\n    assert f(2) == 3, {line}\n"
+    sentence = run_test(test, lambda x: x, lambda x: x + 1)
+    assert sentence.startswith("This assertion fails: `f(2) == 3`.")
+    assert sentence.endswith("they add up to 1") is is_quoted
+
+
+def test_what_a_tested_function_prints_is_printed_in_the_test_too():
+    test = """def prints(f):
+    import io
+    from contextlib import redirect_stdout
+    output = io.StringIO()
+    with redirect_stdout(output):
+        f(2)
+    assert output.getvalue() == "2\\n"
+"""
+    assert run_test(test, print) is None
+    assert "This assertion fails" in run_test(test, lambda x: print(x + 1), print)
+
+
+def test_an_expected_error_may_be_of_several_types_and_have_a_text():
+    with expect_error(ValueError, KeyError, match="small") as caught:
+        raise ValueError("it is too small")
+    assert str(caught.exception) == "it is too small" and caught.value is caught.exception
+    with (
+        pytest.raises(AssertionError, match="No error was raised; expected ValueError or KeyErr"),
+        expect_error(ValueError, KeyError),
+    ):
+        pass
+    with (
+        pytest.raises(AssertionError, match="'no' does not match 'small'"),
+        expect_error(ValueError, match="small"),
+    ):
+        raise ValueError("no")
+    with pytest.raises(TypeError, match="another"), expect_error(ValueError, match="another"):
+        raise TypeError("another")
+
+
+def test_a_case_of_some_variables_needs_no_others():
+    """The student may not have written the later variables yet."""
+    answer = SimpleNamespace(select=lambda names: dict.fromkeys(names, 1.0))
+    assert run_test_function(answer, only=["height"]) == {"height": 1.0}
+    inputs = Inputs((), {"only": ["height"]})
+    expected = {"height": 1.0, "width": 2.0}
+    assert compare_by_test_function(expected, {"height": 1.0}, 1e-7, inputs) is None
+    sentence = compare_by_test_function(expected, {"height": 3.0}, 1e-7, inputs)
+    assert sentence.startswith("In the entry 'height': ")

@@ -1,0 +1,358 @@
+"""Calls of a student's function, expected errors and changed arguments: each message's second case."""
+
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from autograder.core.results import Verdict
+from autograder.judging import compare, judge
+from autograder.judging.code_patterns import (
+    explain_in_place_call,
+    explain_reduction_of_two,
+    find_used_in_place_call,
+    parse_line,
+)
+from autograder.judging.compare import compare_outcome
+from autograder.judging.student_calls import (
+    LimitedOutputBuffer,
+    argument_names,
+    call_student_function,
+    find_argument_mismatch,
+)
+from autograder.values.case_records import (
+    CallOutcome,
+    ComparisonRules,
+    ExpectedError,
+    Inputs,
+    Misconception,
+    TestCase,
+)
+
+RULES = ComparisonRules()
+
+
+def observe(expected, outcome, inputs=None, **rules):
+    difference = compare_outcome(expected, outcome, ComparisonRules(**rules), inputs)
+    return difference and difference.observation
+
+
+# Calls
+
+
+def test_what_a_function_prints_is_kept_as_it_is_and_its_errors_are_not(capsys):
+    def noisy(x):
+        print("  one ", x)
+        print("warning", file=sys.stderr)
+
+    assert call_student_function(noisy, Inputs((1,))).printed == "  one  1\n"
+    assert capsys.readouterr() == ("", "")
+
+
+def test_output_beyond_a_limit_is_dropped():
+    buffer = LimitedOutputBuffer(5)
+    assert [buffer.write(text) for text in ("abc", "defg", "h")] == [3, 4, 1]
+    assert buffer.text == "abcde"
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), ValueError("no"), RecursionError("deep")])
+def test_an_error_or_an_exit_is_the_outcome_of_a_call(error):
+    def fail():
+        raise error
+
+    outcome = call_student_function(fail, Inputs())
+    assert outcome.raised == type(error).__name__ and outcome.type == "error"
+
+
+def test_an_interrupt_ends_a_check():
+    def interrupt():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        call_student_function(interrupt, Inputs())
+
+
+@pytest.mark.parametrize("is_tracing", [True, False])
+def test_a_memory_limit_leaves_the_notebook_s_own_tracing_as_it_was(is_tracing):
+    if is_tracing:
+        tracemalloc.start()
+    try:
+        call_student_function(lambda: None, Inputs(memory=1_000_000))
+        assert tracemalloc.is_tracing() is is_tracing
+    finally:
+        tracemalloc.stop()
+
+
+def test_changed_arguments_are_called_by_name_or_counted_from_one():
+    def change(first, *others, last=None):
+        first[0] = others[1][0] = last[0] = 9
+
+    arguments = Inputs(([1], [2], [3]), {"last": [4]})
+    assert call_student_function(change, arguments).modified == ("first", "argument 3", "last")
+    assert argument_names(len, [0]) == ["obj"]
+
+
+def test_a_call_in_place_gives_what_was_changed_and_what_was_returned():
+    def change(a, b, c=None):
+        b.append(1)
+        return "done"
+
+    outcome = call_student_function(change, Inputs(([], []), {"c": []}), "in place")
+    assert outcome.value == {1: [1], "": "done"} and outcome.modified == ()
+
+
+@pytest.mark.parametrize(
+    ("inputs", "words"),
+    [
+        (Inputs((1,), {"axis": 0}), ""),
+        (Inputs((1, 2, 3)), "too many positional arguments"),
+        (Inputs((1,), {"axes": 0}), "unexpected keyword argument 'axes'"),
+        (Inputs(), "missing a required argument: 'x'"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_told(inputs, words):
+    reason = find_argument_mismatch(lambda x, axis=0: x, inputs)
+    assert words in reason and bool(words) == bool(reason)
+
+
+# Changed arguments
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (("x",), "Your function changed its argument `x`."),
+        (("x", "y"), "Your function changed its arguments `x` and `y`."),
+    ],
+)
+def test_a_changed_argument_is_a_fault_of_a_right_result(names, text):
+    outcome = CallOutcome(1.0, "float", modified=names)
+    assert observe(1.0, outcome) == text
+    assert observe(1.0, outcome, may_modify=True) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (("x",), "Besides, your function changed its argument `x`, which belongs to the caller."),
+        (
+            ("x", "y"),
+            "Besides, your function changed its arguments `x` and `y`, which belong to the caller.",
+        ),
+    ],
+)
+def test_a_changed_argument_of_a_wrong_result_is_said_besides(names, words):
+    cases = [TestCase("one", Inputs((1.0,)), 1.0, {})]
+    finding = judge.judge(cases, [CallOutcome(2.5, "float", modified=names)], RULES, [])
+    assert words in finding.message
+
+
+# Expected errors
+
+
+@pytest.mark.parametrize(
+    ("expected", "outcome", "text"),
+    [
+        (
+            ExpectedError("ValueError"),
+            CallOutcome(1, "int"),
+            "Your function returned an int; it should raise a ValueError here.",
+        ),
+        (
+            ExpectedError("ValueError"),
+            CallOutcome(None, "NoneType"),
+            "Your function returned None; it should raise a ValueError here.",
+        ),
+        (
+            ExpectedError("ValueError"),
+            CallOutcome(None, "error", "KeyError: 'a'"),
+            "Your function raised KeyError: 'a'. Expected a ValueError.",
+        ),
+        (
+            ExpectedError("ValueError", "too small"),
+            CallOutcome(None, "error", "ValueError: Too small."),
+            "Your function raised ValueError: Too small. Its message should contain 'too small'.",
+        ),
+        (
+            ExpectedError("ValueError", "small"),
+            CallOutcome(None, "error", "ValueError: x is small"),
+            None,
+        ),
+        (ExpectedError("LookupError"), CallOutcome(None, "error", "KeyError: 1"), None),
+        (ExpectedError("ValueError"), CallOutcome(None, "error", "LinAlgError: no"), None),
+        (ExpectedError("LinAlgError"), CallOutcome(None, "error", "LinAlgError: no"), None),
+        (ExpectedError("Exception"), CallOutcome(None, "error", "OwnError: no"), None),
+        (ExpectedError("OwnError"), CallOutcome(None, "error", "OwnError"), None),
+        (
+            ExpectedError("LinAlgError"),
+            CallOutcome(None, "error", "ValueError: no"),
+            "Your function raised ValueError: no. Expected a LinAlgError.",
+        ),
+        (
+            ExpectedError("OwnError"),
+            CallOutcome(None, "error", "OtherError: no"),
+            "Your function raised OtherError: no. Expected an OwnError.",
+        ),
+    ],
+)
+def test_an_expected_error_is_known_by_its_type_and_its_text(expected, outcome, text):
+    assert observe(expected, outcome) == text
+
+
+def test_an_expected_error_of_a_call_in_place_is_missed_without_a_result():
+    text = observe(ExpectedError("ValueError"), CallOutcome({}, "dict"), call="in place")
+    assert text == "Your function finished without an error; it should raise a ValueError here."
+
+
+@pytest.mark.parametrize(
+    ("error", "end"),
+    [
+        ("ValueError: no", "ValueError: no."),
+        ("ValueError: no.", "ValueError: no."),
+        ("ValueError: really?", "ValueError: really?"),
+    ],
+)
+def test_a_sentence_about_an_error_ends_with_one_sign(error, end):
+    assert observe(1.0, CallOutcome(None, "error", error)) == f"Your function raised {end}"
+
+
+def test_a_reference_that_returns_beside_a_change_is_missed_where_nothing_is_returned():
+    inputs = Inputs(([1],))
+    outcome = CallOutcome({0: [2]}, "dict")
+    assert observe({0: [2], "": 3}, outcome, inputs, call="in place") == (
+        "Your function returned None."
+    )
+    assert observe({0: [2]}, outcome, inputs, call="in place") is None
+
+
+def test_a_value_that_cannot_be_compared_is_named_with_its_place():
+    outcome = CallOutcome(None, "object")
+    assert observe({}, outcome, call="in place") == (
+        "An argument after the call, or the returned value, holds an object, which cannot be "
+        "compared."
+    )
+    assert observe(1.0, outcome, call="figure") == (
+        "Your figure holds an object, which cannot be compared."
+    )
+    assert observe(1.0, outcome) == (
+        "Your function returned an object, which cannot be compared. Expected a number (float)."
+    )
+
+
+# Misconceptions
+
+
+def make_case(label, expected, **mistakes):
+    outcomes = {name: CallOutcome(value, "float") for name, value in mistakes.items()}
+    return TestCase(label, Inputs((expected,)), expected, outcomes)
+
+
+def judge_results(cases, results, names):
+    misconceptions = [Misconception(name, f"It is {name}.", f"Why {name}?") for name in names]
+    outcomes = [CallOutcome(result, "float") for result in results]
+    return judge.judge(cases, outcomes, RULES, misconceptions)
+
+
+def test_of_two_misconceptions_that_fit_alike_the_first_is_named():
+    cases = [
+        make_case("a", 1.5, first=7.25, second=7.25),
+        make_case("b", 2.5, first=8.5, second=8.5),
+    ]
+    finding = judge_results(cases, [7.25, 8.5], ["first", "second"])
+    assert (finding.verdict, finding.misconception) == (Verdict.WRONG, "first")
+    assert finding.nudge == "Why first?"
+
+
+def test_a_misconception_that_explains_every_case_goes_before_one_that_explains_some():
+    cases = [make_case(str(n), 1.5 + n, some=7.25 + n, all=7.25 + n) for n in range(4)]
+    cases[3].mistakes["some"] = CallOutcome(99.5, "float")
+    finding = judge_results(cases, [7.25, 8.25, 9.25, 10.25], ["some", "all"])
+    assert finding.misconception == "all" and not finding.is_partial
+
+
+def test_a_pair_of_misconceptions_must_explain_every_case():
+    cases = [make_case(str(n), 1.5 + n, **{"a + b": 7.25 + n}) for n in range(4)]
+    assert judge_results(cases, [7.25, 8.25, 9.25, 10.25], ["a + b"]).misconception == "a + b"
+    assert judge_results(cases, [7.25, 8.25, 9.25, 50.125], ["a + b"]).misconception != "a + b"
+
+
+def test_after_one_comparison_that_takes_too_long_no_other_is_made(monkeypatch):
+    calls = []
+
+    def slow(expected, outcome, rules, inputs):
+        calls.append(expected)
+        return compare.Difference("time", "It takes too long.")
+
+    monkeypatch.setattr(judge, "compare_outcome", slow)
+    cases = [make_case("a", 1.0), make_case("b", 2.0), make_case("c", 3.0)]
+    assert judge_results(cases, [1.0, 2.0, 3.0], []).cases_correct == (False, False, False)
+    assert calls == [1.0]
+
+
+@pytest.mark.parametrize(("within", "cause"), [("softmax", "softmax"), ("answer", ""), ("", "")])
+def test_a_stub_in_another_exercise_is_the_cause(within, cause):
+    outcome = CallOutcome(None, "error", "NotImplementedError", within=within)
+    finding = judge.judge([make_case("a", 1.0)], [outcome], RULES, [], "answer")
+    assert (finding.cause, finding.is_unwritten) == (cause, not cause)
+
+
+# Lines of code
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("y = np.max(a, b)", "`np.maximum(a, b)`"),
+        ("y = np.mean(a, b)", "`(a + b) / 2`"),
+        ("y = np.sum(a, axis)", ""),
+        ("y = np.sum(a, ax)", ""),
+        ("y = np.sum(a, last_dim)", ""),
+        ("y = np.sum(a, -1)", ""),
+        ("y = np.sum(a, (0, 1))", ""),
+        ("y = np.sum(a, None)", ""),
+        ("y = np.sum(a)", ""),
+        ("y = max(a, b)", ""),
+    ],
+)
+def test_a_second_array_in_the_place_of_an_axis_is_explained(line, text):
+    explanation = explain_reduction_of_two(parse_line(line))
+    assert text in explanation and bool(text) == bool(explanation)
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("x = x.sort()", ".sort"),
+        ("for i in x.reverse():", ".reverse"),
+        ("return print(x)", "print"),
+        ("y = print(x)", "print"),
+        ("x.sort()", ""),
+        ("y = x.pop()", ""),
+        ("y = np.fill_diagonal(x, 0)", "np.fill_diagonal"),
+        ("y = rng.shuffle(x)", "rng.shuffle"),
+        ("y = np.random.shuffle(x)", "np.random.shuffle"),
+        ("y = [1, 2].append(3)", ".append"),
+        ("y = ops.add(x, 1)", ""),
+    ],
+)
+def test_a_used_result_of_a_call_that_returns_none_is_found(line, name):
+    assert find_used_in_place_call(parse_line(line)) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("print", "`print` shows a value and returns None."),
+        (".sort", "then use the object."),
+        ("np.put", "the array or list that it is given in place and returns None"),
+    ],
+)
+def test_a_call_that_returns_none_is_explained(name, words):
+    assert words in explain_in_place_call(name)
+
+
+def test_numbers_of_low_precision_are_judged_by_the_arguments():
+    inputs = Inputs((np.ones(3, np.float32),))
+    assert compare_outcome(1.0, CallOutcome(1.0001, "float"), RULES, inputs) is None
+    assert compare_outcome(1.0, CallOutcome(1.0001, "float"), RULES, Inputs((np.ones(3),)))
