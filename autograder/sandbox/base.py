@@ -132,10 +132,13 @@ class Sandbox(ABC):
         missing = cls.missing_packages(frozenset(packages))
         if not missing:
             return ""
-        return cls.missing_package_message.format(join_words(sorted(missing)))
+        names = sorted(missing)
+        pronoun = "it" if len(names) == 1 else "them"
+        command = f"pip install {' '.join(names)}"
+        return cls.missing_package_message.format(join_words(names), pronoun, command)
 
     missing_package_message: ClassVar[str] = (
-        "{0} cannot be imported where submissions run: install it beside the engine, `pip install {0}`."
+        "{0} cannot be imported where submissions run: install {1} beside the engine, `{2}`."
     )
 
     @classmethod

@@ -64,3 +64,51 @@ def test_cells_share_the_budget_for_output():
         kept.append(sum(output.get("text", "").count("x") for output in cell.to_list()))
     assert kept[0] == 300 and kept[-1] == 0
     assert sum(kept) <= 1_000 and budget.remaining_bytes >= 0
+
+
+def display(text, display_id=None, update=False, kind="display_data"):
+    output = {"output_type": kind, "data": {"text/plain": text}, "metadata": {}}
+    if kind == "execute_result":
+        output["execution_count"] = None
+    return {"op": "output", "output": output, "id": display_id, "update": update}
+
+
+def shown(*events, count=1):
+    cell = CellOutputs(OutputBudget(output_bytes=1_000_000, outputs=200))
+    for event in events:
+        cell.handle_message(event, count=count)
+    return [
+        output.get("text") or output.get("data", {}).get("text/plain") for output in cell.to_list()
+    ]
+
+
+def test_a_display_is_replaced_by_its_update_and_others_stay():
+    for display_id, expected in (("bar", ["1 of 2", "other"]), ("unknown", ["0 of 2", "other"])):
+        bar, other = display("0 of 2", "bar"), display("other", "other")
+        assert shown(bar, other, display("1 of 2", display_id, update=True)) == expected
+    assert shown(display("plain"), display("x", None, update=True)) == ["plain"]
+
+
+def test_text_on_stderr_and_text_after_a_picture_stand_by_themselves():
+    warning = stream("w")
+    warning["output"]["name"] = "stderr"
+    assert shown(stream("a"), warning, stream("b")) == ["a", "w", "b"]
+    assert shown(stream("a"), display("p"), stream("b"), stream("c")) == ["a", "p", "bc"]
+
+
+def test_a_result_has_the_number_of_its_cell():
+    cell = CellOutputs(OutputBudget(output_bytes=1_000, outputs=200))
+    cell.handle_message(display("3", kind="execute_result"), count=7)
+    cell.add_stop_error("It did not end.")
+    result, error = cell.to_list()
+    assert result["execution_count"] == 7
+    assert (error["ename"], error["evalue"]) == ("Stopped", "It did not end.")
+    assert error["traceback"] == ["Stopped: It did not end."]
+
+
+def test_a_remark_says_that_more_was_shown_and_how_much_is_kept():
+    remark = "[More was printed or shown here; of each notebook 2 kB are kept.]\n"
+    assert texts(*[stream("x" * 900)] * 4, output_bytes=2 << 10)[-1] == remark
+    pictures = [display(str(number)) for number in range(4)]
+    assert len(texts(*pictures, number=3)) == 4
+    assert texts(stream("x"), output_bytes=2 << 10) == ["x"]

@@ -460,3 +460,27 @@ def test_the_lines_of_a_traceback_and_the_types_of_an_output_are_limited():
 def test_a_stream_is_one_of_two(name):
     assert is_output(output_type="stream", name="stderr", text="")
     assert not is_output(output_type="stream", name=name, text="")
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        (0, "Its process ended with exit code 0."),
+        (-11, "Its process was killed by SIGSEGV."),
+        (-300, "Its process was killed by signal 300."),
+        (None, "Its process ended."),
+    ],
+)
+def test_the_end_of_a_process_is_told_by_its_code(code, text):
+    assert protocol.describe_exit(code) == text
+
+
+def test_json_of_a_display_is_left_out_and_other_data_must_be_text():
+    data = {"text/plain": "x", "application/json": {"a": 1}, "application/vnd.x+json": [1]}
+    output = {"output_type": "display_data", "data": data, "metadata": {"a": 1}}
+    stripped = protocol.validate_and_strip_output(output)
+    assert (stripped["data"], stripped["metadata"]) == ({"text/plain": "x"}, {})
+    for mime, content in (("image/png", 3), ("no type", "x")):
+        output = {"output_type": "display_data", "data": {mime: content}, "metadata": {}}
+        with pytest.raises(protocol.ProtocolError):
+            protocol.validate_and_strip_output(output)
