@@ -1,0 +1,421 @@
+"""Parts of grading without a sandbox: the order of a run, repeated faults, sentences, clean text."""
+
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell
+from our_course import lab
+
+from autograder.core.errors import UsageError
+from autograder.core.results import CellOutcome, Result, ResultReason, Verdict
+from autograder.gradebook.classroom import GradingError
+from autograder.grading import grade_submission, pool, progress, run, sanitise
+from autograder.grading.grade_submission import SubmissionGrader
+from autograder.grading.run import GradingSummary, _ClassGrader
+from autograder.grading.worker import CallFailed, LimitExceeded, _describe_exception
+from autograder.judging.judge import Finding
+from autograder.sandbox import CellRun
+
+# A run over a class
+
+
+def make_classroom(*submissions):
+    return SimpleNamespace(
+        course=SimpleNamespace(labs=["one", "two"]),
+        submitted="submitted",
+        list_submissions=lambda labs: [key for key in submissions if key[1] in labs],
+    )
+
+
+def test_submissions_are_graded_by_lab_in_the_given_order_and_then_by_student():
+    """A worker holds one lab at a time."""
+    keys = [("bo", "one"), ("ada", "two"), ("ada", "one"), ("cy", "two")]
+    classroom = make_classroom(*keys)
+    labs = dict.fromkeys(["two", "one"])
+    assert run._list_submissions_to_grade(classroom, labs, ()) == [
+        ("ada", "two"),
+        ("cy", "two"),
+        ("ada", "one"),
+        ("bo", "one"),
+    ]
+    assert run._list_submissions_to_grade(classroom, labs, ["ada"]) == [
+        ("ada", "two"),
+        ("ada", "one"),
+    ]
+    assert run._list_submissions_to_grade(classroom, {"one": None}, ["cy"]) == []
+
+
+def test_students_without_a_submission_are_named_in_order():
+    with pytest.raises(UsageError, match=r"No submission of al and zoe is in submitted\."):
+        run._list_submissions_to_grade(
+            make_classroom(("ada", "one")), {"one": None}, ["zoe", "ada", "al"]
+        )
+
+
+def make_outcome(fault="", notes=(), log=()):
+    return SimpleNamespace(
+        faults=(fault,) if fault else (), notes=notes, log=log, with_student=lambda student: student
+    )
+
+
+def record(outcomes, problem=""):
+    """Let a run record these outcomes; return its summary and the labs that were tried anew."""
+    grader = object.__new__(_ClassGrader)
+    grader.summary, grader.labs, tried = GradingSummary(), {"one": "the lab"}, []
+    grader._save_and_report = lambda *_, **__: None
+    pairs = []
+    for number, outcome in enumerate(outcomes):
+        pairs.append((SimpleNamespace(student=f"s{number}", lab="one"), outcome))
+
+    def find_lab_problem(name):
+        tried.append(name)
+        return problem
+
+    grader.record_new_results(iter(pairs), None, SimpleNamespace(find_lab_problem=find_lab_problem))
+    return grader.summary, tried
+
+
+def test_equal_faults_in_a_row_end_the_run_if_the_lab_itself_fails():
+    faults = [make_outcome("no numpy")] * run.MAX_EQUAL_FAULTS
+    with pytest.raises(GradingError, match=r"one cannot be marked here: 3 submissions .* Broken\."):
+        record(faults, "Broken.")
+    assert record(faults[1:], "Broken.")[1] == []
+
+
+def test_faults_that_differ_or_are_interrupted_say_nothing_of_the_lab():
+    one, other, right = make_outcome("a"), make_outcome("b"), make_outcome()
+    for outcomes in ([one, other] * 5, [one, one, right] * 4, [right] * 9):
+        assert record(outcomes, "Broken.")[1] == []
+
+
+def test_where_the_lab_works_it_is_tried_again_after_twice_as_many_faults():
+    fault = make_outcome("a")
+    assert len(record([fault] * 8)[1]) == 1
+    assert len(record([fault] * 9)[1]) == 2
+    assert len(record([fault] * 20)[1]) == 2
+
+
+def test_the_notes_of_a_new_result_name_student_and_lab():
+    summary, _ = record([make_outcome(notes=("A note.",), log=("Forged.",)), make_outcome()])
+    assert summary.newly_graded == 2
+    assert summary.notes == ["s0, one: A note.", "s0, one: Forged."]
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ValueError("one\ntwo"), "ValueError: one"),
+        (KeyError("a\x1b[31mb"), "KeyError: 'a\\x1b[31mb'"),
+        (LimitExceeded("takes more than 20 seconds", "Reading"), "Reading takes more than 20 seco"),
+        (CallFailed("KeyError: 1"), "KeyError: 1"),
+        (ValueError("x" * 900), "ValueError: xxx"),
+    ],
+)
+def test_an_error_is_told_in_one_printable_line(error, text):
+    line = run.describe_error(error)
+    assert line.startswith(text) and "\n" not in line and len(line) <= run.MAX_ERROR_CHARACTERS
+
+
+def test_an_error_whose_text_cannot_be_had_is_told_by_its_type():
+    class Hostile(Exception):
+        def __str__(self):
+            raise RuntimeError
+
+    assert _describe_exception(Hostile()) == "Hostile"
+    assert _describe_exception(ValueError("x")) == "ValueError: x"
+
+
+def test_a_time_stamp_without_a_time_is_noted_for_its_submission_only(tmp_path):
+    for student, text in (("ada", "soon"), ("bo", "2026-11-20 12:00:00 UTC")):
+        (tmp_path / student / "one").mkdir(parents=True)
+        (tmp_path / student / "one" / "timestamp.txt").write_text(text)
+    grader = object.__new__(_ClassGrader)
+    grader.summary = GradingSummary()
+    grader.classroom = SimpleNamespace(submitted=tmp_path)
+    grader.rename_invalid_timestamp_files([("ada", "one"), ("bo", "one"), ("cy", "one")])
+    (note,) = grader.summary.notes
+    assert note.startswith("ada, one: timestamp.txt says no time, and is called")
+    assert (tmp_path / "ada" / "one" / "timestamp.txt.unreadable").read_text() == "soon"
+    assert (tmp_path / "bo" / "one" / "timestamp.txt").exists()
+
+
+def test_the_last_line_of_progress_is_left_to_the_summary(monkeypatch, capsys):
+    clock = iter(range(0, 4_000, 100))
+    monkeypatch.setattr(progress, "monotonic", lambda: next(clock))
+    with progress.show_progress("marking") as display:
+        display.start(3)
+        for _ in range(3):
+            display.advance()
+        display.show_message("A note\x07.")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["marking: 1 of 3", "marking: 2 of 3", "A note\N{REPLACEMENT CHARACTER}."]
+
+
+# One submission
+
+
+def make_exercise(name="mean", **fields):
+    labels = fields.pop("labels", ["a", "b"])
+    defaults = {
+        "points": 4.0,
+        "parts": ["small"],
+        "builds_on": [],
+        "test_cases": lambda: [SimpleNamespace(label=label) for label in labels],
+    }
+    return SimpleNamespace(name=name, **{**defaults, **fields})
+
+
+@pytest.fixture
+def grader(monkeypatch):
+    hidden = [SimpleNamespace(label="a"), SimpleNamespace(label="c")]
+    monkeypatch.setattr(grade_submission, "make_hidden_test_cases", lambda *_: hidden)
+    grader = object.__new__(SubmissionGrader)
+    grader._seed, grader.lab = 1, SimpleNamespace(name="sums", exercises={})
+    return grader
+
+
+@pytest.mark.parametrize(
+    ("correct", "failed"),
+    [
+        ((True, False), ("b",)),
+        ((False, False), ("a", "b")),
+        ((True, True, False, False), ("a (hidden)", "c (hidden)")),
+        ((True, True, True, False), ("c (hidden)",)),
+    ],
+)
+def test_failed_cases_are_named_once_and_hidden_ones_as_such(grader, correct, failed):
+    finding = Finding(Verdict.WRONG, correct)
+    assert grader._list_failed_cases(make_exercise(), finding) == failed
+    twice = make_exercise(labels=["a", "a"])
+    assert grader._list_failed_cases(twice, Finding(Verdict.WRONG, (False, False))) == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("names", "share", "sentence"),
+    [
+        (["small"], 0.25, "“small” is right: 25 % of the points."),
+        (["small", "large"], 1 / 3, "“small” and “large” are right: 33.3 % of the points."),
+        ([""], 0.5, "the other cases are right: 50 % of the points."),
+        ([], 0.0, "No part of the exercise is right in all of its cases."),
+    ],
+)
+def test_the_right_parts_of_an_answer_are_named_with_their_share(grader, names, share, sentence):
+    exercise = make_exercise(
+        list_passed_parts=lambda cases, correct: names,
+        compute_partial_share=lambda names: share,
+        test_cases=list,
+    )
+    finding = Finding(Verdict.WRONG, (False, False))
+    assert grader._judge_parts(exercise, [], finding) == (share, sentence)
+
+
+def make_row(verdict=Verdict.WRONG, share=0.0, **fields):
+    return Result(
+        lab="sums",
+        exercise="mean",
+        score=4 * share,
+        max_score=4.0,
+        verdict=verdict,
+        message="It is wrong.",
+        partial_share=share,
+        **fields,
+    )
+
+
+def test_of_a_second_run_only_the_points_are_kept(grader):
+    combine = grader._combine_with_reference_run
+    first = make_row(share=0.25, misconception="own", seconds=2.0)
+    reference = make_row(Verdict.PASS, seconds=9.0).rescore(4.0)
+    result, (output,) = combine(make_exercise(), first, reference, ["softmax", "scores"])
+    assert (result.score, result.kind, result.cause) == (4.0, ResultReason.FOLLOWED, "softmax")
+    assert result.seconds == 2.0 and "it builds on `softmax` and `scores`." in result.message
+    assert output.output_type == "stream"
+    better = make_row(share=0.5, misconception="of the solution")
+    result, outputs = combine(make_exercise(), first, better, ["softmax"])
+    assert (result.score, result.partial_share, result.misconception) == (2.0, 0.5, "own")
+    assert result.message == (
+        "It is wrong. With the right `softmax` in place, it gets 50 % of the points."
+    )
+    assert outputs[-1].data["text/plain"] == "2.0"
+    for other in (first, make_row(share=0.1)):
+        result, outputs = combine(make_exercise(), first, other, ["softmax"])
+        assert (result.score, result.partial_share) == (1.0, 0.25)
+        assert result.message.endswith("`mean` does not pass either.")
+
+
+def test_the_outputs_of_a_failed_test_have_an_error_or_its_partial_points():
+    message, error = grade_submission._make_failed_test_outputs("mean", "It is <wrong>: `x`.")
+    assert message.data["text/html"] == "<p>It is &lt;wrong&gt;: <code>x</code>.</p>"
+    assert (error.output_type, error.evalue) == ("error", "mean: It is <wrong>: `x`.")
+    _, points = grade_submission._make_failed_test_outputs("mean", "x", score=0.5)
+    assert (points.output_type, points.data["text/plain"]) == ("execute_result", "0.5")
+
+
+def make_run(**error):
+    outputs = [{"output_type": "stream"}, {"output_type": "error", **error}] if error else []
+    return CellRun(outputs=outputs)
+
+
+@pytest.mark.parametrize(
+    ("answer_run", "expected"),
+    [
+        (make_run(), (Verdict.MISSING, "")),
+        (make_run(ename="NameError", evalue="x"), (Verdict.MISSING, "NameError: x")),
+        (make_run(ename="KeyError", evalue=""), (Verdict.MISSING, "KeyError")),
+        (
+            CellRun(status=CellOutcome.TIMEOUT),
+            (Verdict.TIMEOUT, "it ran for too long and was stopped"),
+        ),
+    ],
+)
+def test_an_undefined_answer_is_explained_by_its_cell(answer_run, expected):
+    assert grade_submission._explain_undefined_answer(answer_run) == expected
+
+
+def name_cell(cell, name):
+    cell.metadata["nbgrader"] = {"grade_id": name}
+    return cell
+
+
+def test_for_one_test_the_cells_before_it_stay_without_other_tests():
+    cells = [
+        new_code_cell("setup"),
+        name_cell(new_code_cell("1"), "test-a"),
+        new_code_cell("own"),
+        name_cell(new_code_cell("2"), "test-b"),
+        new_code_cell("after"),
+    ]
+    kept = grade_submission._keep_cells_for_one_test(cells, "test-b", {"test-a", "test-b"})
+    assert [cell.source for cell in kept] == ["setup", "own", "2"]
+
+
+def test_only_imports_that_must_run_count_as_used_packages(monkeypatch):
+    course_lab = SimpleNamespace(
+        course=SimpleNamespace(imports=("keras", "torch")), allowed_packages=frozenset({"keras"})
+    )
+    monkeypatch.setattr(grade_submission, "_release_sources", lambda lab: {"import keras"})
+
+    def find(*cells):
+        notebook = nbformat.v4.new_notebook(cells=list(cells))
+        return grade_submission._find_used_course_packages(course_lab, notebook)
+
+    optional = "try:\n    import keras\nexcept ImportError:\n    pass"
+    assert find(new_code_cell("import numpy, keras")) == {"keras"}
+    assert find(new_code_cell("import keras"), new_markdown_cell("import keras\n")) == set()
+    assert find(new_code_cell(optional)) == set()
+    assert find(name_cell(new_code_cell(optional), "answer")) == {"keras"}
+    assert find(new_code_cell("import torch")) == set(), "this lab does not allow it"
+
+
+def test_an_answer_s_hash_depends_on_what_is_written_and_pasted(monkeypatch):
+    course_lab = lab("qkv-attention")
+    release = grade_submission.release_for_grading(course_lab)
+    (question,) = course_lab.manual_questions
+
+    def hash_answers(pasted="", **sources):
+        notebook = nbformat.from_dict(release)
+        notebook = nbformat.reads(nbformat.writes(notebook), 4)
+        for cell in notebook.cells:
+            name = grade_submission.get_grade_id(cell)
+            if name in sources:
+                cell.source = sources[name]
+                if cell.source == "words" and pasted:
+                    cell.attachments = {"a.png": {"image/png": pasted}}
+        return grade_submission._hash_answers_and_list_untouched(course_lab, notebook)
+
+    names = {"softmax": "softmax", question: question}
+    _, untouched = hash_answers()
+    assert {"softmax", question} <= set(untouched)
+    plain, untouched = hash_answers(softmax="x = 1", **{question: "words"})
+    assert not {"softmax", question} & set(untouched)
+    spaced, _ = hash_answers(softmax="\n x = 1 \n", **{question: "words "})
+    assert [plain[name] == spaced[name] for name in names] == [True, True]
+    pictures = [
+        hash_answers(pasted, **{question: "words"})[0][question] for pasted in ("", "eA==", "eQ==")
+    ]
+    assert len(set(pictures)) == 3
+    _, untouched = hash_answers(softmax="", **{question: " \n"})
+    assert question in untouched and "softmax" not in untouched
+
+
+# Machines
+
+
+def test_a_machine_with_another_version_or_lab_is_told_which(monkeypatch):
+    here = {"Python": "3.11", "the lab one": "f1"}
+    monkeypatch.setattr(pool, "list_versions_to_match", lambda *_: here)
+    find = pool.find_machine_problem
+    assert find("c", ["one"], None, {"Python": "3.13"}) == (
+        "Python is not the same there (3.11; 3.13 is expected)"
+    )
+    assert find("c", ["one"], None, {"Python": "3.11", "the lab one": "f2"}) == (
+        "the lab one is not the same there"
+    )
+
+    def fail(*_):
+        raise ImportError("no numpy")
+
+    monkeypatch.setattr(pool, "list_versions_to_match", fail)
+    assert find("c", ["one"], None, here) == "ImportError: no numpy"
+
+
+@pytest.mark.parametrize(("copies", "megabytes"), [(0, 2_000), (2, 6_000)])
+def test_a_worker_may_use_what_a_submission_may_and_its_copies(monkeypatch, copies, megabytes):
+    sandbox = SimpleNamespace(memory_copies=copies)
+    monkeypatch.setattr(pool, "find_sandbox", lambda choice: sandbox)
+    options = SimpleNamespace(sandbox="none")
+    limits = pool.RunLimits(memory=2_000_000_000)
+    assert pool._compute_worker_megabytes(limits, options) == megabytes
+    small = pool._compute_worker_megabytes(pool.RunLimits(memory=1_000_000), options)
+    assert small == pool.DEFAULT_MEGABYTES + copies
+
+
+# Clean text
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ({"output_type": "stream", "name": "weird", "text": ["a", "b"]}, ("stdout", "ab")),
+        ({"output_type": "stream", "name": "stderr", "text": "\x1b[31mx"}, ("stderr", "x")),
+    ],
+)
+def test_a_stream_is_one_of_two(output, expected):
+    clean = sanitise.clean_output(output)
+    assert (clean.name, clean.text) == expected
+
+
+def test_markdown_and_formulas_of_an_output_become_html_unless_it_has_some():
+    for data in (
+        {"text/markdown": "*a*", "text/html": "<b>b</b>"},
+        {"text/html": "<b>b</b>", "text/markdown": "*a*"},
+    ):
+        assert sanitise.clean_output({"data": data}).data == {"text/html": "<b>b</b>"}
+    assert (
+        "<em>a</em>" in sanitise.clean_output({"data": {"text/markdown": "*a*"}}).data["text/html"]
+    )
+    formula = sanitise.clean_output({"data": {"text/latex": "$x$"}}).data["text/html"]
+    assert formula.startswith("<math")
+    unknown = sanitise.clean_output({"data": {"image/svg+xml": "<svg/>"}}).data
+    assert unknown == {"text/plain": "(an output of a kind that is not shown here)"}
+
+
+def test_html_beyond_a_limit_is_replaced_and_the_text_beside_it_stays():
+    cleaner = sanitise.OutputCleaner(html_characters=20)
+    output = {"output_type": "display_data", "data": {"text/html": "<b>b</b>", "text/plain": "b"}}
+    shown = [cleaner.clean_within_limits(output).data["text/html"] for _ in range(3)]
+    assert shown == ["<b>b</b>", "<b>b</b>", "<p>(an output too large to be shown)</p>"]
+    plain = sanitise.OutputCleaner(text_only=True).clean_within_limits(output).data
+    assert plain == {"text/plain": "b"}
+
+
+def test_a_long_source_says_how_much_of_it_is_left_out():
+    lines = "".join(f"{number}\n" for number in range(10))
+    assert sanitise.truncate_source(lines, 4 * sanitise.LINE_WEIGHT) == (
+        "0\n1\n2\n3\n[… 6 lines more are not shown here]"
+    )
+    assert sanitise.truncate_source("x" * 100, 90).endswith(
+        "[… 10 characters more are not shown here]"
+    )
+    assert sanitise.truncate_source(lines, 10 * sanitise.LINE_WEIGHT) == lines
