@@ -77,3 +77,18 @@ def test_a_cell_that_runs_once_more_has_a_bar_of_its_own(displayed_bars, monkeyp
         ["step 10", "step 20, about 20 s left"],
         ["step 30", "step 31, about 9 s left"],
     ]
+
+
+def test_the_last_step_has_no_time_left_and_text_is_escaped(displayed_bars, monkeypatch):
+    clock(monkeypatch, 0.0, 4.0)
+    progress_bar = bar.Bar(2)
+    progress_bar.show(0, "<start>")
+    progress_bar.show(2, "end")
+    first, last = displayed_bars[0]
+    assert first["text/html"].endswith("</progress> &lt;start&gt;")
+    assert first["text/plain"] == "<start>" and last["text/plain"] == "end"
+
+
+def test_nothing_to_watch_is_done_at_once(displayed_bars):
+    assert list(bar.watched([])) == []
+    assert [text["text/plain"] for text in displayed_bars[0]] == ["done"]

@@ -388,3 +388,41 @@ def test_what_was_installed_is_read_back(server, data, monkeypatch):
     server.files = GOOD
     monkeypatch.setattr(download, "read", lambda folder, language: read(data / REAL, language))
     refused(data, lambda: get(server, data), "was not written as it should be")
+
+
+# The command, and what goes on between attempts
+
+
+def test_each_attempt_waits_twice_as_long_as_the_one_before(monkeypatch, data):
+    seconds = []
+    monkeypatch.setattr(download.time, "sleep", seconds.append)
+
+    def refuse(*_, **__):
+        raise ConnectionError("no route")
+
+    monkeypatch.setattr(download.urllib.request, "urlopen", refuse)
+    with pytest.raises(DataError, match=r"4 attempts failed \(no route\): try again later"):
+        download.fetch(data, "http://nowhere", wait=0.5)
+    assert seconds == [0.5, 1.0, 2.0]
+
+
+def test_the_address_of_a_folder_may_end_in_a_slash(monkeypatch, data):
+    urls = []
+    monkeypatch.setattr(download, "_download", lambda url, *_: urls.append(url))
+    monkeypatch.setattr(download, "install", lambda *_: None)
+    for address in ("http://a/b", "http://a/b/"):
+        download.fetch(data, address)
+    assert urls == 2 * ["http://a/b/wiki.en.align.vec", "http://a/b/wiki.fr.align.vec"]
+
+
+def test_the_command_prints_what_is_in_use_or_ends_with_the_reason(monkeypatch, capsys):
+    monkeypatch.setattr(download, "fetch", lambda: ["In use now.", "A licence."])
+    download.main()
+    assert capsys.readouterr().out == "In use now.\nA licence.\n"
+
+    def fail():
+        raise DataError("No server.")
+
+    monkeypatch.setattr(download, "fetch", fail)
+    with pytest.raises(SystemExit, match=r"^No server\.$"):
+        download.main()

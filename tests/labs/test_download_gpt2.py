@@ -9,6 +9,7 @@ import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -358,3 +359,42 @@ def test_the_published_files_are_those_of_the_checkpoint():
     assert sorted(file.name for file in download_gpt2.FILES) == sorted(gpt2.FILES)
     assert sum(file.size for file in download_gpt2.FILES) == 549_604_455
     assert all(re.fullmatch("[0-9a-f]{64}", file.digest) for file in download_gpt2.FILES)
+
+
+def test_each_attempt_without_a_byte_waits_twice_as_long_as_the_one_before(monkeypatch, tmp_path):
+    seconds, reads = [], iter([b"", b"", b"ab", b"", b"", b"", b""])
+    monkeypatch.setattr(download_gpt2.time, "sleep", seconds.append)
+
+    def read_on(url, path, file, timeout):
+        with path.open("ab") as target:
+            target.write(next(reads))
+        return "it broke"
+
+    monkeypatch.setattr(download_gpt2, "_read_on", read_on)
+    file = download_gpt2.RemoteFile("x", 9, "")
+    with pytest.raises(CheckpointError, match=r"4 attempts failed \(it broke"):
+        download_gpt2._download("http://a/x", tmp_path / "x", file, 4, 0.5, 1.0)
+    assert seconds == [0.5, 1.0, 0.5, 1.0, 2.0], "a piece that came is a new beginning"
+    assert (tmp_path / "x").read_bytes() == b"ab", "and is kept"
+
+
+def test_what_is_fetched_already_needs_no_room(monkeypatch, tmp_path):
+    (tmp_path / "a").write_bytes(b"x" * 60)
+    files = [download_gpt2.RemoteFile(name, 100, "") for name in ("a", "b")]
+    for free, fits in ((140, True), (139, False)):
+        usage = SimpleNamespace(free=free)
+        monkeypatch.setattr(download_gpt2.shutil, "disk_usage", lambda path, usage=usage: usage)
+        if fits:
+            download_gpt2._require_space(tmp_path, files)
+        else:
+            with pytest.raises(CheckpointError, match="more, and the disk has"):
+                download_gpt2._require_space(tmp_path, files)
+
+
+def test_an_old_model_and_what_an_earlier_run_left_of_one_go_away(tmp_path):
+    for name in (".gpt2-part", ".gpt2-part-old", "gpt2"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+    download_gpt2._install(tmp_path / ".gpt2-part", tmp_path / "gpt2")
+    assert list_names(tmp_path) == ["gpt2"]
+    assert (tmp_path / "gpt2" / "file").read_text() == ".gpt2-part"

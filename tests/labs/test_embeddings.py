@@ -482,3 +482,27 @@ def test_check_says_whether_the_files_are_up_to_date(built, monkeypatch, capsys)
     monkeypatch.setattr(script, "build", lambda folder, _: None)
     assert script.main(["--check"]) == 1
     assert capsys.readouterr().out.count("There is no file") == 2
+
+
+def test_the_argument_goes_before_the_environment(monkeypatch, data):
+    for language in ("en", "fr"):
+        store.write(data, language, "shipped", ["y"], vectors=np.ones((1, 300), np.float32))
+    monkeypatch.setenv("ATTENTION_LABS_VECTORS", "shipped")
+    assert load_embeddings("en", data_dir=data).name == "shipped"
+    assert load_embeddings("en", which="real", data_dir=data).name == "fastText"
+    monkeypatch.setenv("ATTENTION_LABS_VECTORS", "")
+    assert load_embeddings("en", data_dir=data).name == "fastText"
+    monkeypatch.setenv("ATTENTION_LABS_VECTORS", "mine")
+    with pytest.raises(ValueError, match="which is None"):
+        load_embeddings("en", data_dir=data)
+
+
+def test_a_file_with_a_word_twice_is_broken(tmp_path):
+    store.write(tmp_path, "en", "x", ["a", "a"], vectors=np.ones((2, 300), np.float32))
+    with pytest.raises(DataError, match="has 1 different words for vectors of shape"):
+        load_embeddings("en", which="shipped", data_dir=tmp_path)
+
+
+def test_an_unknown_word_is_named_once(sets, capsys):
+    embed(["zzzz", "yyyy", "zzzz"], sets["en"])
+    assert capsys.readouterr().out.count("zzzz") == 1

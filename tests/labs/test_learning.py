@@ -143,6 +143,49 @@ def test_the_diagonal_runs_from_first_to_last():
     assert best.tolist() == [0, 2, 4, 6, 8]
 
 
+def test_words_that_were_not_trained_on_are_left_out():
+    pair = alignment.Linked(["the", "cat"], ["le", "chat"], frozenset({(0, 0), (1, 1)}))
+    assert [place for _, place, _ in linked_words([pair])] == [0, 1]
+    assert [place for _, place, _ in linked_words([pair], {"chat"})] == [1]
+    unlinked = alignment.Linked(["a"], ["b"], frozenset())
+    assert list(linked_words([unlinked])) == []
+
+
+def test_each_kind_of_miss_is_counted_as_such(monkeypatch):
+    pair = alignment.Linked(
+        ["the", "cat", "the", "."], ["le", "chat", "la"], frozenset({(0, 0), (1, 1), (2, 2)})
+    )
+    monkeypatch.setattr(alignment, "hand_linked", lambda: (pair,))
+    best = np.eye(4)[[2, 3, 1]]  # the other "the", the full stop, another word
+    assert list(kinds_of_misses(lambda french, english: best).values()) == [1, 1, 1]
+    assert share_found(lambda french, english: best) == (0, 3)
+    assert alignment.by_chance() == 0.25
+
+
+def test_the_watch_copies_what_it_keeps_and_measures_the_last_step(monkeypatch):
+    texts = []
+    watch = alignment.Watch(5, lambda parameters: 0.5, keep=(0, 2), every=2)
+    monkeypatch.setattr(watch._bar, "show", lambda step, text: texts.append(text))
+    parameters = {"w": np.zeros(1)}
+    for step in range(6):
+        parameters["w"][0] = step
+        watch(step, 10.0 - step, parameters)
+    assert {step: kept["w"][0] for step, kept in watch.kept.items()} == {0: 0, 2: 2}
+    assert watch.losses == [9.0, 8.0, 7.0, 6.0, 5.0], "before the first step there is no loss"
+    assert list(watch.shares) == [0, 2, 4, 5]
+    assert texts[0] == "step 0 of 5, 50% of the linked words found"
+    assert texts[-1] == "step 5 of 5, loss 7.00, 50% of the linked words found"
+
+
+def test_the_shown_loss_is_that_of_the_last_twenty_steps(monkeypatch):
+    texts = []
+    watch = alignment.Watch(30, lambda parameters: 0.0, every=30)
+    monkeypatch.setattr(watch._bar, "show", lambda step, text: texts.append(text))
+    for step in range(1, 31):
+        watch(step, 100.0 if step <= 10 else 2.0, {})
+    assert ", loss 2.00," in texts[-1]
+
+
 # The lab's training
 
 

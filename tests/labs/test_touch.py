@@ -2,6 +2,7 @@
 
 import re
 import sys
+from types import SimpleNamespace
 
 import IPython.display
 import numpy as np
@@ -131,3 +132,46 @@ def test_without_pytorch_a_bridge_says_one_sentence(monkeypatch, capsys):
 def test_a_bridge_that_stands_gives_the_module(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", np)
     assert bridge.torch() is np
+
+
+def test_a_bridge_with_a_broken_library_is_none(monkeypatch, capsys):
+    """PyTorch without one of its shared libraries raises an OSError."""
+
+    def fail(name, *_):
+        if name == "torch":
+            raise OSError("libcudart.so: cannot open shared object file")
+        return real_import(name, *_)
+
+    real_import = __import__
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    monkeypatch.setattr("builtins.__import__", fail)
+    assert bridge.torch() is None
+    assert "PyTorch is not installed here" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("value", "sign"), [(True, "✓"), (False, "×")])
+def test_a_cell_of_a_mask_shows_its_state(value, sign):
+    cell = SimpleNamespace(value=value, description="")
+    touch._sign({"owner": cell})
+    assert cell.description == sign
+
+
+def test_a_slider_waits_until_it_rests_and_has_room_for_its_name():
+    """Each value draws a picture, which takes longer than a slider is dragged over it."""
+    widgets = SimpleNamespace(IntSlider=dict, Layout=dict)
+    options = touch._slider(widgets, "IntSlider", "position", min=0, max=59)
+    assert options["continuous_update"] is False
+    assert (options["description"], options["min"], options["max"]) == ("position", 0, 59)
+    assert options["style"] == {"description_width": "initial"}
+
+
+def test_the_error_of_an_answer_is_escaped(displayed_bundles):
+    def fail(step):
+        if step:
+            raise ValueError("<script>")
+        return np.eye(2)
+
+    touch.stages(fail, [0, 5], WORDS, WORDS)
+    (slider,) = displayed_bundles.controls
+    slider.value = 5
+    assert displayed_bundles[-1]["text/html"] == "<p>ValueError: &lt;script&gt;</p>"

@@ -45,3 +45,29 @@ def test_five_starts_were_measured(encoder_block):
     assert all(
         (runs[share] > 0).all() and (runs[share] < 1).all() for share in runs if share != "seconds"
     )
+
+
+def test_a_sentence_fits_with_its_end_and_no_longer():
+    words = Words([["a"]], START, END)
+    full = ["a"] * LONGEST + [END]
+    assert words.sentence(words.ids([full])[0]) == full[:-1]
+    with pytest.raises(ValueError, match=f"at most {LONGEST} fit here"):
+        words.ids([[*full, "a"]])
+
+
+def test_words_after_the_end_or_padding_are_no_part_of_a_sentence():
+    words = Words([["a", "b"]], END)
+    a, b, end = (words.number[word] for word in ("a", "b", END))
+    assert words.sentence([a, end, b]) == ["a"] and words.sentence([a, 0, b]) == ["a"]
+    assert words.sentence([]) == []
+
+
+def test_runs_with_and_without_an_encoder_block_are_kept_apart(tmp_path):
+    path = tmp_path / "runs.csv"
+    path.write_text(
+        "encoder block,seconds,next words,sentences,links found,links asked\n"
+        "0,10,0.5,0.25,1,4\n1,20,0.75,0.5,3,4\n1,30,0.75,0.5,2,4\n"
+    )
+    assert measured_starts(True, path)["seconds"].tolist() == [20, 30]
+    assert measured_starts(False, path)["links"].tolist() == [0.25]
+    assert list(measured_starts(True, path)) == ["seconds", "next words", "sentences", "links"]
