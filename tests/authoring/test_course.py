@@ -17,8 +17,15 @@ from autograder.authoring import skeleton
 from autograder.authoring.build import build_labs
 from autograder.authoring.lab import LabError, read_lab
 from autograder.authoring.skeleton import SkeletonError, add_exercise, write_course, write_lab
-from autograder.core.course import CourseError, find_course, read_course
-from autograder.core.errors import AutograderError
+from autograder.core.course import (
+    NUMBER,
+    CourseError,
+    check_toml_entries,
+    find_course,
+    list_answer_key_folders,
+    read_course,
+)
+from autograder.core.errors import AutograderError, UsageError
 from autograder.core.files import write_file
 from autograder.sandbox.choice import explain_unavailability
 
@@ -125,9 +132,85 @@ def test_a_right_course_is_read_and_found_from_a_subfolder(tmp_path, monkeypatch
     assert read_course(tmp_path).labs == find_course(subfolder).labs == ("one", "two")
 
 
+def test_the_course_of_a_folder_is_the_nearest_above_it(tmp_path, monkeypatch):
+    """A course may lie in the folder of another one, such as a sample in a repository."""
+    monkeypatch.delenv("AUTOGRADER_COURSE", raising=False)
+    inner = tmp_path / "samples" / "mine"
+    (inner / "solutions").mkdir(parents=True)
+    (tmp_path / "course.toml").write_text(GOOD)
+    (inner / "course.toml").write_text(GOOD)
+    assert find_course(inner / "solutions").root == inner.resolve()
+    assert find_course(inner.parent).root == tmp_path.resolve()
+    monkeypatch.setenv("AUTOGRADER_COURSE", str(tmp_path))
+    assert find_course(inner).root == tmp_path.resolve()
+
+
+@pytest.mark.parametrize(
+    ("variable", "name"), [(None, "classroom"), ("", "classroom"), ("autumn", "autumn")]
+)
+def test_the_class_lies_in_the_folder_of_the_environment_or_in_classroom(
+    variable, name, tmp_path, monkeypatch
+):
+    monkeypatch.delenv("AUTOGRADER_CLASSROOM", raising=False)
+    if variable is not None:
+        monkeypatch.setenv("AUTOGRADER_CLASSROOM", variable)
+    (tmp_path / "course.toml").write_text(GOOD)
+    assert read_course(tmp_path).classroom == tmp_path.resolve() / name
+
+
+def test_an_absolute_folder_of_a_class_is_taken_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.setenv("AUTOGRADER_CLASSROOM", str(tmp_path / "elsewhere"))
+    (tmp_path / "course.toml").write_text(GOOD)
+    assert read_course(tmp_path).classroom == tmp_path / "elsewhere"
+
+
+@pytest.mark.parametrize("name", ["on", "one-more", "One", ""])
+def test_a_lab_is_known_by_its_whole_name(name, tmp_path):
+    (tmp_path / "course.toml").write_text(GOOD)
+    course = read_course(tmp_path)
+    assert course.require_lab("one") == "one"
+    with pytest.raises(UsageError, match=f"There is no lab '{name}'; the labs are one and two"):
+        course.require_lab(name)
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected_type", "words"),
+    [
+        (True, NUMBER, "points is True; expected a number."),
+        (True, int, "points is True; expected a whole number."),
+        (1.5, int, "points is 1.5; expected a whole number."),
+        (1, bool, "points is 1; expected true or false."),
+    ],
+)
+def test_true_is_no_number_and_a_number_is_not_true(entry, expected_type, words):
+    with pytest.raises(CourseError, match=f"lab.toml: {words}"):
+        check_toml_entries({"points": entry}, {"points": expected_type}, "lab.toml")
+
+
+@pytest.mark.parametrize(("entry", "expected_type"), [(2, NUMBER), (0.5, NUMBER), (False, bool)])
+def test_an_entry_of_the_right_type_is_accepted(entry, expected_type):
+    check_toml_entries({"points": entry}, {"points": expected_type}, "lab.toml")
+
+
+def test_a_misspelt_entry_is_told_the_one_that_it_resembles():
+    with pytest.raises(CourseError, match="unknown entry 'point'; did you mean 'points'"):
+        check_toml_entries({"point": 1}, {"points": NUMBER, "title": str}, "lab.toml")
+
+
+def test_outside_of_a_course_answer_keys_are_looked_for_here_below_and_beside(
+    tmp_path, monkeypatch
+):
+    monkeypatch.delenv("AUTOGRADER_COURSE", raising=False)
+    for folder in ("here/answers", "here/below/answers", "beside/answers", "other"):
+        (tmp_path / folder).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here")
+    names = [path.relative_to(tmp_path).as_posix() for path in list_answer_key_folders()]
+    assert list(dict.fromkeys(names)) == ["here/answers", "here/below/answers", "beside/answers"]
+
+
 def test_a_missing_course_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.delenv("AUTOGRADER_COURSE", raising=False)
-    message = r"There is no course\.toml in .* name it with --course\."
+    message = rf"There is no course\.toml in {re.escape(str(tmp_path))} .* name it with --course\."
     with pytest.raises(CourseError, match=message):
         find_course(tmp_path)
     with pytest.raises(CourseError, match=r"There is no file .*, so .* is no course"):

@@ -1,10 +1,11 @@
 """Files are written completely or not at all, and nothing else is left beside them."""
 
+import errno
 import os
 
 import pytest
 
-from autograder.core.files import write_file
+from autograder.core.files import decode_text, is_disk_error, read_json, write_file
 
 
 def names_in(folder):
@@ -63,3 +64,63 @@ def test_a_file_whose_name_is_nearly_as_long_as_a_name_may_be_is_written(tmp_pat
 def test_a_secret_file_is_never_readable_by_others(tmp_path):
     write_file(tmp_path / "salt", "secret", mode=0o600)
     assert (tmp_path / "salt").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such permissions")
+def test_a_file_without_a_mode_has_the_permissions_that_the_user_gives_all_files(tmp_path):
+    previous = os.umask(0o022)
+    try:
+        write_file(tmp_path / "marks.csv", "")
+    finally:
+        os.umask(previous)
+    assert (tmp_path / "marks.csv").stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS])
+def test_a_full_disk_a_full_quota_and_a_read_only_disk_are_disk_errors(number):
+    assert is_disk_error(OSError(number, os.strerror(number)))
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOENT, "x"), ValueError(errno.ENOSPC)])
+def test_no_other_error_is_a_disk_error(error):
+    assert not is_disk_error(error)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        ("[1, 2]", {}),
+        ("null", {}),
+        ("{", {}),
+        (b"\xff", {}),
+        (None, {}),
+    ],
+)
+def test_json_that_is_no_object_is_read_as_an_empty_one(tmp_path, content, expected):
+    path = tmp_path / "record.json"
+    if content is not None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert read_json(path) == expected
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding"),
+    [
+        (b"\xef\xbb\xbfZo\xc3\xab", "utf-8-sig"),
+        ("Zoë".encode(), "utf-8"),
+        ("\ufeffZoë".encode("utf-16-le"), "utf-16"),
+        ("\ufeffZoë".encode("utf-16-be"), "utf-16"),
+        ("Zoë".encode("utf-16-le"), "utf-16-le"),
+        ("Zoë".encode("utf-16-be"), "utf-16-be"),
+        ("Zoë".encode("cp1252"), "cp1252"),
+    ],
+)
+def test_a_text_is_read_in_its_encoding_and_without_a_byte_order_mark(data, encoding):
+    assert decode_text(data) == ("Zoë", encoding)
+
+
+def test_a_text_with_a_few_zero_bytes_is_no_utf_16():
+    data = b"a text with one zero byte: \0 and more after it"
+    assert decode_text(data) == (data.decode(), "utf-8")
+    assert decode_text(b"") == ("", "utf-8")

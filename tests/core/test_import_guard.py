@@ -155,6 +155,20 @@ def test_where_submissions_run_the_environment_lists_the_packages(tmp_path, monk
     assert "keras" not in import_guard.allowed_packages()
 
 
+def test_a_relative_import_in_a_notebook_fails_as_python_says(monkeypatch):
+    monkeypatch.setattr("builtins.__import__", __import__)
+    import_guard.guard_imports()
+    with pytest.raises(ImportError, match="relative import"):
+        exec("from . import helper", {"__name__": "__main__", "__package__": ""})
+    with pytest.raises(ImportError, match="`pytest` may not be imported"):
+        exec("import pytest.mark", {"__name__": "__main__"})
+
+
+def test_a_package_in_a_comment_is_not_imported_and_one_in_a_longer_line_is():
+    source = "import numpy as np, keras.ops  # not torch\n    from jax import (\n# import scipy"
+    assert import_guard.find_imports(source) == {"numpy", "keras", "jax"}
+
+
 def test_without_a_course_and_without_keys_nothing_is_refused(tmp_path, monkeypatch):
     monkeypatch.delenv("AUTOGRADER_COURSE", raising=False)
     monkeypatch.chdir(tmp_path)

@@ -26,7 +26,7 @@ CALLS = """def stable_softmax(x, axis=0):
 CALLS_AND_FAILS = "def stable_softmax(x, axis=0):\n    return softmax(x, axis) + 1"
 STUB = "def softmax(x, axis=0):\n    raise NotImplementedError()"
 
-pytestmark = pytest.mark.skipif(bool(explain_unavailability()), reason=explain_unavailability())
+needs_sandbox = pytest.mark.skipif(bool(explain_unavailability()), reason=explain_unavailability())
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +53,7 @@ def machine_fields(sandbox, softmax, stable_softmax):
     ]  # fmt: skip
 
 
+@needs_sandbox
 @pytest.mark.parametrize(
     ("softmax", "stable_softmax", "kind", "cause"),
     [
@@ -97,6 +98,10 @@ def test_a_result_survives_json_and_unknown_words_are_refused():
         seconds=0.1,
         kind=ResultReason.FOLLOWED,
         cause="softmax",
+        misconception="no-shift",
+        message="“Zoë”",
+        partial_share=0.25,
+        failed_cases=("one row", "ties (hidden)"),
     )
     fields = json.loads(row.to_json())
     assert Result.from_fields(fields) == row
@@ -104,3 +109,20 @@ def test_a_result_survives_json_and_unknown_words_are_refused():
         with pytest.raises(ValueError, match="perfect"):
             Result.from_fields({**fields, name: "perfect"})
     assert {*CellOutcome} == {"ok", "error", "timeout", "crash", "skipped"}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "score", "share", "expected"),
+    [
+        (Verdict.PASS, 2.0, 0.0, 5.0),
+        (Verdict.PASS, 2.0, 0.5, 5.0),
+        (Verdict.WRONG, 1.0, 0.5, 2.5),
+        (Verdict.WRONG, 0.0, 0.0, 0.0),
+        (Verdict.MANUAL, None, 0.0, None),
+    ],
+)
+def test_a_result_gets_its_share_of_other_points(verdict, score, share, expected):
+    row = Result(
+        lab="l", exercise="e", score=score, max_score=2.0, verdict=verdict, partial_share=share
+    ).rescore(5.0)
+    assert (row.score, row.max_score) == (expected, 5.0)

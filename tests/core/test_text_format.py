@@ -1,8 +1,11 @@
 """Texts that are printed: control characters are replaced, and layout stays."""
 
+from decimal import Decimal
+
 import pytest
 
-from autograder.core.text_format import make_printable
+from autograder.core.rounding import format_points, round_half_up
+from autograder.core.text_format import format_count, join_words, make_printable, truncate
 
 
 @pytest.mark.parametrize("text", ["a\tb", "one line\nand another", "é ∑ 字", ""])
@@ -13,3 +16,45 @@ def test_harmless_text_stays_as_it_is(text):
 @pytest.mark.parametrize("character", ["\x00", "\x07", "\r", "\x7f", "\x85", "\u202e", "\u2028"])
 def test_a_control_character_is_replaced(character):
     assert make_printable(f"a{character}b") == "a\N{REPLACEMENT CHARACTER}b"
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [([], ""), (["a"], "a"), (["a", "b"], "a or b"), (["a", "b", 3], "a, b or 3")],
+)
+def test_words_are_joined_as_in_a_sentence(words, text):
+    assert join_words(words, "or") == text
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "text"),
+    [
+        (0, "point", "0 points"),
+        (1_234, "row", "1,234 rows"),
+        (1, "copy", "1 copy"),
+        (2, "day", "2 days"),
+        (0.5, "point", "0.5 points"),
+    ],
+)
+def test_a_count_has_its_noun_in_the_right_number(number, noun, text):
+    assert format_count(number, noun) == text
+
+
+def test_a_text_of_just_the_allowed_length_is_not_cut():
+    assert truncate("12345678", 8) == "12345678" and truncate("123456789", 8) == "12345..."
+
+
+@pytest.mark.parametrize(
+    ("points", "text"),
+    [(100, "100"), (Decimal("90"), "90"), (0, "0"), (10.0, "10"), (0.005, "0.01"), (1.5, "1.5")],
+)
+def test_points_lose_zeros_after_the_point_only(points, text):
+    assert format_points(points) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "decimals", "text"),
+    [(2.675, 2, "2.68"), (89.5, 0, "90"), (1.005, 2, "1.01"), (1 / 3, 1, "0.3"), (7, 1, "7.0")],
+)
+def test_a_half_is_rounded_up_whatever_the_decimals(number, decimals, text):
+    assert str(round_half_up(number, decimals)) == text

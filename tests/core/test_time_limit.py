@@ -54,3 +54,32 @@ def test_code_between_two_lines_has_no_line_to_name():
     frame = SimpleNamespace(f_code=end_well.__code__, f_lineno=None, f_globals={}, f_back=None)
     limit._count_running_line(frame)
     assert limit._describe_hottest_line() == ""
+
+
+def test_a_function_that_is_stuck_is_told_the_case_that_it_is_in():
+    limit = CallTimeLimit(1.0, __file__)
+    limit.begin("one row")
+    limit.begin("ties")
+    limit._was_stopped, limit._stopwatch = (
+        True,
+        SimpleNamespace(cpu_seconds=lambda: 2.0, is_stuck=lambda: True),
+    )
+    assert limit.describe_overrun() == (
+        "It did not end; 1 s are allowed. It was busy with the case “ties”."
+    )
+    with pytest.raises(TimeLimitExceeded):
+        limit.begin("the next")
+
+
+@pytest.mark.parametrize(("samples", "is_named"), [((3, 2), True), ((2, 2), False)])
+def test_a_line_is_named_if_most_of_the_time_went_into_it(samples, is_named):
+    limit = CallTimeLimit(1.0, __file__)
+    first = end_well.__code__.co_firstlineno
+    for line, count in zip((first, first + 1), samples, strict=True):
+        for _ in range(count):
+            frame = SimpleNamespace(
+                f_code=end_well.__code__, f_lineno=line, f_globals={}, f_back=None
+            )
+            limit._count_running_line(frame)
+    text = f"line {first}: `def end_well():`" if is_named else ""
+    assert limit._describe_hottest_line() == text
