@@ -52,3 +52,24 @@ def test_without_ids_of_cells_nothing_is_recorded():
     run_cell("def alignment(x):\n    return x", None)
     run_cell("def align(x):\n    return x", None)
     assert describe_stale_definition("alignment") == ""
+
+
+def test_a_cell_that_was_emptied_needs_no_note():
+    run_cell("def alignment(x):\n    return x")
+    run_cell("  \n")
+    assert describe_stale_definition("alignment") == ""
+
+
+def test_a_cell_that_failed_has_defined_nothing():
+    run_cell("def alignment(x):\n    return x", "one")
+    run_cell("1 / 0\nalignment = None", "two", success=False)
+    run_cell("other = 1", "two")
+    assert describe_stale_definition("alignment") == ""
+
+
+def test_several_names_of_the_changed_cell_are_said_in_order():
+    run_cell("def alignment(x):\n    return x")
+    run_cell("import numpy as np\ndef align(x):\n    return x")
+    assert "now defines align and np and no longer alignment" in describe_stale_definition(
+        "alignment"
+    )

@@ -8,6 +8,7 @@ import threading
 import time
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import nbformat
 import numpy as np
@@ -26,7 +27,7 @@ from autograder.student import check_notebook as notebook_module
 from autograder.student.check import CheckFailed, check, criteria, progress, ready
 from autograder.student.check_notebook import NotebookError, check_notebook
 from autograder.student.workspace import reset_copy
-from autograder.values.case_records import ComparisonRules, Inputs, TestCase
+from autograder.values.case_records import CallOutcome, ComparisonRules, Inputs, TestCase
 from autograder.values.common_mistakes import NOT_WRITTEN_MESSAGE
 
 
@@ -1006,3 +1007,344 @@ def test_a_function_that_is_said_to_wrap_itself_ends_in_a_message():
     function.__wrapped__ = function
     with pytest.raises(CheckFailed, match="softmax: "):
         check(function)
+
+
+# The second case of a rule, and what a later call remembers of an earlier one
+
+
+def test_a_stub_with_some_code_before_its_error_is_not_blamed_on_another_exercise():
+    def softmax(x, axis=0):
+        return x
+
+    def stable_softmax(x, axis=0):
+        softmax(x, axis)
+        raise NotImplementedError
+
+    with pytest.raises(
+        check_module.NotWrittenYet, match=f"^stable_softmax: {NOT_WRITTEN_MESSAGE[:20]}"
+    ):
+        check(stable_softmax)
+
+
+@pytest.fixture
+def no_earlier_checks(monkeypatch):
+    passed_checks = {}
+    monkeypatch.setattr(check_module, "_passed_checks", passed_checks)
+    return passed_checks
+
+
+def identity(x, axis=0):
+    return x
+
+
+def test_a_check_begins_with_the_note_on_a_renamed_function(monkeypatch, capsys):
+    monkeypatch.setattr(check_module, "describe_stale_definition", lambda name: f"Note: {name}!")
+    check(RIGHT)
+    assert capsys.readouterr().out.startswith("Note: softmax!\n✓ ")
+
+
+@pytest.mark.parametrize("ending", ["interrupt", "import"])
+def test_a_check_without_a_result_takes_an_earlier_pass_back(
+    no_earlier_checks, monkeypatch, ending
+):
+    check(RIGHT)
+    assert no_earlier_checks == {"softmax": True}
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    if ending == "interrupt":
+        monkeypatch.setattr(check_module, "_judge_answer", interrupt)
+    else:
+        monkeypatch.setattr(check_module.import_guard, "find_forbidden_package", lambda *_: "scipy")
+    with pytest.raises(CheckFailed, match=r"interrupted the check|`scipy` may not be imported"):
+        check(RIGHT)
+    assert no_earlier_checks == {"softmax": False}
+
+
+def test_exit_and_quit_raise_in_a_check_and_are_put_back():
+    class IPythonExit:
+        """As IPython's own: a call would end the kernel."""
+
+        def __call__(self):
+            raise AssertionError("the kernel would end")
+
+    IPythonExit.__module__ = "IPython.core.autocall"
+    for name in ("exit", "quit"):
+        own_exit = IPythonExit()
+        space = {"check": check, name: own_exit, "__name__": "__main__"}
+        with pytest.raises(CheckFailed, match="SystemExit"):
+            exec(f"def softmax(x, axis=0):\n    {name}()\ncheck(softmax)", space)
+        assert space[name] is own_exit
+
+
+def test_a_cell_that_waits_for_several_functions_names_them_in_its_order(capsys):
+    wrong_functions = [
+        rename_function(lambda x, axis=0: x, name) for name in ("stable_softmax", "softmax")
+    ]
+    assert not ready(wrong_functions[0], RIGHT, wrong_functions[1])
+    assert capsys.readouterr().out == (
+        "This cell runs once stable_softmax and softmax are right.\n"
+    )
+
+
+def test_a_function_that_takes_too_long_is_not_ready(monkeypatch, capsys):
+    def exceed(*_):
+        raise check_module.TimeLimitExceeded
+
+    monkeypatch.setattr(check_module, "_judge_answer", exceed)
+    assert not ready(RIGHT)
+    assert capsys.readouterr().out == "This cell runs once softmax is right.\n"
+
+
+def test_progress_shows_the_lab_of_the_last_check_and_its_points(no_earlier_checks, capsys):
+    with pytest.raises(CheckFailed, match=r"progress\(\) needs the name of a lab, one of "):
+        progress()
+    no_earlier_checks |= {"softmax": True, "causal_mask": True, "alignment": False}
+    progress()
+    assert "\nadditive-attention: 0 of " in capsys.readouterr().out
+    progress("qkv-attention")
+    output = capsys.readouterr().out
+    key = answer_key.load_lab_descriptions()["qkv-attention"]
+    total = sum(key.points.values())
+    assert f"qkv-attention: {key.points['softmax']:g} of {total:g} points so far; " in output
+    (by_hand,) = key.by_hand.items()
+    assert f"✎ {by_hand[0]:<28} {by_hand[1]:g} point" in output and "graded manually" in output
+
+
+def test_after_the_last_exercise_the_first_that_is_left_comes_next(no_earlier_checks):
+    names = list(answer_key.load_lab_descriptions()["qkv-attention"].points)
+    suggest = check_module._suggest_next_exercise
+    assert suggest(names[0]) == f"Next: {names[1]}."
+    assert suggest(names[-1]) == f"Next: {names[0]}."
+    no_earlier_checks |= dict.fromkeys(names, True)
+    no_earlier_checks[names[2]] = False
+    assert suggest(names[-1]) == f"Next: {names[2]}."
+    no_earlier_checks[names[2]] = True
+    assert suggest(names[0]) == (
+        "All code of this lab is right. The questions to answer in words are left."
+    )
+    for lab in answer_key.load_lab_descriptions().values():
+        if not lab.by_hand:
+            no_earlier_checks |= dict.fromkeys(lab.points, True)
+            assert suggest(next(iter(lab.points))) == "All exercises of this lab are right."
+
+
+def test_variables_are_judged_as_they_were_when_they_were_named():
+    numbers, height = [1, 2], 3
+    space = {"answers": check_module.answers, "numbers": numbers, "height": height}
+    exec('answer = answers("numbers", "height", "width")', space)
+    numbers.append(9)
+    space["height"] = 7
+    answer = space["answer"]
+    assert answer.select(["numbers", "height"]) == {"numbers": [1, 2], "height": 3}
+    with pytest.raises(NameError, match="name 'width' is not defined"):
+        answer()
+    assert answer.__globals__ is space
+
+
+def test_a_variable_that_cannot_be_copied_is_taken_itself():
+    lock = threading.Lock()
+    space = {"answers": check_module.answers, "lock": lock}
+    exec('answer = answers("lock")', space)
+    assert space["answer"]()["lock"] is lock
+
+
+@pytest.mark.parametrize(
+    ("correct", "lines", "summary"),
+    [
+        ([True, False, True, False], ["✓ a", "✗ b"], "f: 1 of 2 cases are right."),
+        (
+            [True, True, True, False],
+            ["✓ a", "✓ b", "✗ empty"],
+            "f: correct in all 2 cases, wrong in 1 of 2 edge cases.",
+        ),
+    ],
+)
+def test_edge_cases_are_shown_once_the_ordinary_ones_are_right(capsys, correct, lines, summary):
+    cases = [TestCase(label, Inputs(), 1.0, {}) for label in ("a", "b")]
+    cases += [TestCase(label, Inputs(), 1.0, {}, edge=("x", 0)) for label in ("one", "empty")]
+    key = SimpleNamespace(name="f", test_cases=cases)
+    finding = SimpleNamespace(cases_correct=tuple(correct))
+    assert check_module._print_cases_and_summarise(key, finding) == summary
+    assert capsys.readouterr().out.splitlines() == lines
+
+
+@pytest.mark.parametrize(
+    ("edge_count", "points", "text"),
+    [
+        (0, 1, "f: correct in all 2 cases. 1 point. Next."),
+        (1, 2, "f: correct in all 2 cases and 1 edge case. 2 points. Next."),
+        (3, 0.5, "f: correct in all 2 cases and 3 edge cases. 0.5 points. Next."),
+    ],
+)
+def test_a_right_answer_counts_cases_edge_cases_and_points(
+    capsys, monkeypatch, edge_count, points, text
+):
+    monkeypatch.setattr(check_module, "_suggest_next_exercise", lambda name: "Next.")
+    cases = [TestCase(label, Inputs(), 1.0, {}) for label in ("a", "b")]
+    cases += [TestCase("e", Inputs(), 1.0, {}, edge=("x", 0))] * edge_count
+    key = SimpleNamespace(name="f", test_cases=cases, points=points)
+    check_module._show_success_and_next_exercise(key)
+    assert capsys.readouterr().out.splitlines() == ["✓ a", "✓ b", text]
+
+
+def test_of_several_names_of_a_function_the_one_after_def_counts():
+    def stable_softmax(x, axis=0):
+        return x
+
+    guess = check_module._guess_exercise_name
+    both = {"softmax": stable_softmax, "stable_softmax": stable_softmax}
+    assert guess(stable_softmax, both) == "stable_softmax"
+    assert guess(stable_softmax, {"softmax": stable_softmax}) == "softmax"
+    assert guess(stable_softmax, {}) == "stable_softmax"
+    assert guess(identity, both) == "identity"
+
+
+def test_a_function_of_another_name_is_told_the_names_of_the_labs_in_the_notebook(
+    tmp_path, monkeypatch
+):
+    """Without a lab's notebook beside it, the functions that are defined tell the lab."""
+    monkeypatch.setenv("AUTOGRADER_COURSE", str(ROOT))
+    monkeypatch.chdir(tmp_path)
+    for names, expected in (({"softmax": 1}, False), ({}, True)):
+        with pytest.raises(CheckFailed, match="No exercise is called 'identity'") as caught:
+            exec("check(answer)", {"check": check, "answer": identity, **names})
+        assert "stable_softmax" in str(caught.value)
+        assert ("causal_mask" in str(caught.value)) is expected
+
+
+def test_a_call_that_does_not_fit_is_written_with_its_keywords():
+    def softmax(x):
+        return x
+
+    with pytest.raises(CheckFailed) as caught:
+        check(softmax)
+    assert "Your softmax(x) cannot be called as softmax(…, axis=…): " in str(caught.value)
+    assert str(caught.value).endswith("Put the stub's first line back as it was.")
+
+
+def make_name_error(name):
+    outcome = CallOutcome(None, "error", f"NameError: name '{name}' is not defined")
+    return SimpleNamespace(shown_case=SimpleNamespace(outcome=outcome))
+
+
+def test_a_missing_name_of_another_lab_is_told_its_lab(tmp_path, monkeypatch):
+    monkeypatch.setenv("AUTOGRADER_COURSE", str(ROOT))
+    monkeypatch.chdir(tmp_path)
+    key = answer_key.load_exercise_key("softmax")
+    explain = check_module._explain_undefined_name
+    assert explain(key, make_name_error("stable_softmax")) == (
+        "`stable_softmax` is another exercise of this lab. Run its cell first."
+    )
+    assert explain(key, make_name_error("causal_mask")).startswith(
+        "`causal_mask` is an exercise of the lab attention-masks. A notebook knows only"
+    )
+    assert explain(key, make_name_error("nowhere")) == ""
+    assert explain(key, SimpleNamespace(shown_case=None)) == ""
+
+
+def test_a_called_function_that_takes_too_long_is_passed_over_for_the_next(monkeypatch):
+    """The one that takes long may be right; the other is surely wrong."""
+    key = SimpleNamespace(builds_on=["slow", "wrong"])
+
+    def judge(key, answer):
+        if key == "slow":
+            raise check_module.TimeLimitExceeded
+        return SimpleNamespace(is_unwritten=False, verdict="wrong")
+
+    monkeypatch.setattr(check_module, "_judge_answer", judge)
+    monkeypatch.setattr(check_module.answer_key, "load_exercise_key", lambda name: name)
+    space = {"slow": identity, "wrong": identity}
+    exec("def answer(x):\n    return slow(wrong(x))", space)
+    explanation = check_module._explain_broken_dependency(key, space["answer"], space)
+    assert explanation == describe_broken_dependency("wrong", is_written=True)
+
+
+def test_a_class_in_the_cell_of_an_exercise_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("AUTOGRADER_COURSE", str(ROOT))
+    monkeypatch.chdir(tmp_path)
+    metadata = {"nbgrader": {"grade_id": "softmax"}}
+    cell = {"cell_type": "code", "metadata": metadata, "source": "class Softmax:\n    pass"}
+    (tmp_path / "qkv-attention.ipynb").write_text(json.dumps({"cells": [cell]}))
+    assert "its cell defines Softmax. Give the function the name softmax again." in (
+        check_module._explain_missing_function("softmax")
+    )
+
+
+def test_criteria_say_which_questions_there_are(save_answer, tmp_path, monkeypatch):
+    save_answer("Something.")
+    with pytest.raises(CheckFailed, match=f"beside this one there are: {QUESTION}\\."):
+        criteria("explain")
+    (tmp_path / "qkv-attention" / "qkv-attention.ipynb").unlink()
+    with pytest.raises(CheckFailed, match=r"^criteria needs the name .* there are: none\."):
+        criteria()
+
+
+# `autograder check`
+
+
+def read_status(ename=None, evalue="", first_error="", has_answer_cell=True):
+    outputs = []
+    if ename:
+        outputs.append(nbformat.v4.new_output("error", ename=ename, evalue=evalue))
+    else:
+        outputs = [nbformat.v4.new_output("stream", text=evalue)] if evalue else []
+    return notebook_module._read_exercise_status(
+        "softmax", new_code_cell(outputs=outputs), first_error, has_answer_cell
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "passed", "message"),
+    [
+        (read_status(evalue="correct"), True, "right"),
+        (read_status(), False, "its check did not run"),
+        (read_status("NotWrittenYet", "softmax: x"), False, "not written yet"),
+        (read_status("CheckFailed", "softmax: It is wrong."), False, "It is wrong."),
+        (read_status("NameError", "x"), False, "there is no function softmax"),
+        (
+            read_status("NameError", "x", "SyntaxError: invalid"),
+            False,
+            "there is no function softmax; an earlier cell failed: SyntaxError: invalid",
+        ),
+    ],
+)
+def test_the_status_of_an_exercise_is_read_from_its_check(status, passed, message):
+    assert (status.exercise, status.passed, status.message) == ("softmax", passed, message)
+
+
+def test_the_first_error_that_is_no_failed_check_is_quoted_in_one_line():
+    def make_error(ename, evalue):
+        return new_code_cell(outputs=[nbformat.v4.new_output("error", ename=ename, evalue=evalue)])
+
+    cells = [make_error("CheckFailed", "a"), make_error("NotWrittenYet", "b")]
+    assert notebook_module._find_first_error(new_notebook(cells=cells)) == ""
+    cells += [make_error("ValueError", "one\ntwo"), make_error("KeyError", "c")]
+    assert notebook_module._find_first_error(new_notebook(cells=cells)) == "ValueError: one"
+    cells = [make_error("ValueError", "x" * 400)]
+    assert len(notebook_module._find_first_error(new_notebook(cells=cells))) == 300
+
+
+def test_each_exercise_of_a_lab_is_checked_once_even_without_its_test_cell(tmp_path):
+    own_test = new_code_cell("assert True  # the student's own")
+    own_test.metadata["nbgrader"] = {"grade_id": "test-softmax"}
+    notes = nbformat.v4.new_markdown_cell("notes")
+    notes.metadata["nbgrader"] = {"grade_id": "test-stable-softmax"}
+    notebook = new_notebook(cells=[own_test, notes])
+    exercises = notebook_module._list_lab_exercises(notebook, tmp_path / "renamed.ipynb")
+    assert exercises == list(answer_key.load_lab_descriptions()["qkv-attention"].points)
+    checks = notebook_module._make_test_cells_call_check(notebook, exercises)
+    assert list(checks) == exercises
+    assert notebook.cells[0].source == "check(softmax)"
+    assert notebook.cells[1].source == "notes"
+    assert checks["stable_softmax"].source == (
+        "from autograder import check\ncheck(stable_softmax)"
+    )
+    other_test = new_code_cell("pass")
+    other_test.metadata["nbgrader"] = {"grade_id": "test-causal-mask"}
+    notebook.cells.append(other_test)
+    found = notebook_module._list_lab_exercises(notebook, tmp_path / "attention-masks.ipynb")
+    assert found == exercises, "the first test cell tells the lab, and the file's name only without"
+    with pytest.raises(NotebookError, match="is it one of the lab notebooks"):
+        notebook_module._list_lab_exercises(new_notebook(), tmp_path / "renamed.ipynb")

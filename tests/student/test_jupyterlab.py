@@ -5,6 +5,7 @@ import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -174,3 +175,39 @@ def test_a_home_that_cannot_be_written_to_is_not_used(launch_record, tmp_path, m
     jupyterlab.serve_jupyterlab(tmp_path, ["softmax"])
     for name in ("JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "MPLCONFIGDIR"):
         assert not launch_record["environment"][name].startswith(str(Path.home()))
+
+
+def test_settings_of_the_student_stay_in_force(launch_record, tmp_path, monkeypatch):
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "/mine")
+    monkeypatch.setenv("PYTHONSTARTUP", "/mine/startup.py")
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", "/mine/runtime")
+    jupyterlab.serve_jupyterlab(tmp_path, ["softmax"])
+    environment = launch_record["environment"]
+    first, *others = environment["JUPYTER_CONFIG_PATH"].split(os.pathsep)
+    assert others == ["/mine"] and not Path(first).exists(), "they end with the server"
+    assert environment["PYTHONSTARTUP"] == "/mine/startup.py"
+    assert environment["JUPYTER_RUNTIME_DIR"] == "/mine/runtime"
+
+
+def test_the_server_opens_the_start_page_of_the_folder(launch_record, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: True)
+    jupyterlab.serve_jupyterlab(tmp_path / "labs" / "..", ["softmax"])
+    assert launch_record["arguments"][0] == f"--ServerApp.root_dir={tmp_path.resolve()}"
+    assert launch_record["settings"]["ServerApp"]["default_url"] == "/lab/tree/README.ipynb"
+    assert launch_record["settings"]["ServerApp"]["open_browser"] is True
+    assert "MPLCONFIGDIR" not in launch_record["environment"], "the home may be written to"
+
+
+@pytest.mark.parametrize(
+    ("token", "address"),
+    [("abc", "http://localhost:8888/lab?token=abc"), ("", "http://localhost:8888/lab")],
+)
+def test_the_address_is_printed_with_its_token_if_it_has_one(capsys, monkeypatch, token, address):
+    server = SimpleNamespace(identity_provider=SimpleNamespace(token=token))
+    server.local_url = "http://localhost:8888/lab?token=..."
+    monkeypatch.setattr(jupyterlab, "super", lambda: SimpleNamespace(start_app=str), raising=False)
+    jupyterlab.AddressPrintingServer.start_app(server)
+    assert capsys.readouterr().out.splitlines() == [
+        f"The labs are at {address}",
+        "Ctrl+C here ends JupyterLab.",
+    ]

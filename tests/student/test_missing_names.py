@@ -12,6 +12,7 @@ from autograder.student.check import CheckFailed, check
 from autograder.student.missing_names import (
     MAX_QUOTED_CHARACTERS,
     explain_missing_name,
+    find_saved_notebook,
     list_defined_names,
 )
 
@@ -57,6 +58,29 @@ def test_a_long_first_line_is_cut(lab_folder):
     nbformat.write(notebook, path)
     (quoted,) = re.findall(r"begins with `(.*?)`", explain_missing_name("long_name"))
     assert quoted.startswith("long_name = [1, 1") and len(quoted) == MAX_QUOTED_CHARACTERS
+
+
+def test_a_notebook_of_another_name_is_the_lab_s_if_it_is_the_only_one(lab_folder):
+    (lab_folder / "a-lab.ipynb").rename(lab_folder / "mine.ipynb")
+    assert find_saved_notebook() == lab_folder / "mine.ipynb"
+    (lab_folder / "other.ipynb").write_text("{}")
+    assert find_saved_notebook() is None and explain_missing_name("states") == ""
+    (lab_folder / "a-lab.ipynb").write_text("{}")
+    assert find_saved_notebook() == lab_folder / "a-lab.ipynb"
+
+
+def test_of_several_headings_in_a_cell_the_last_is_the_section(lab_folder):
+    cells = [
+        new_markdown_cell("# One\n\n## Two\n\nText"),
+        new_markdown_cell("No heading here."),
+        new_code_cell("!pip list\nfirst_name = 1"),
+    ]
+    assert "in the section “Two”" in explain_missing_name("first_name", cells)
+    assert "begins with `!pip list`" in explain_missing_name("first_name", cells)
+
+
+def test_a_cell_before_the_first_heading_has_no_section():
+    assert "section" not in explain_missing_name("x", [new_code_cell("x = 1")])
 
 
 def test_without_a_saved_notebook_nothing_is_explained(tmp_path, monkeypatch):

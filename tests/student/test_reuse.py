@@ -255,3 +255,120 @@ def test_saved_functions_do_not_change_a_mark(tmp_path):
 )
 def test_the_owners_of_functions_are_described(names, student_names, text):
     assert reuse._describe_owners(names, student_names) == text
+
+
+def double(x, scale=2.0):
+    """The course's."""
+    return scale * x
+
+
+def test_a_reused_function_is_compared_again_only_for_much_larger_arguments():
+    calls = []
+
+    def count(x, scale=2.0):
+        calls.append(x.size)
+        return scale * x
+
+    reused = student_function(lambda x, scale=2.0: scale * x, count)
+    for size in (10, 20, 40, 41, 60):
+        reused(np.ones(size))
+    assert calls == [10, 41], "up to four times as large is not much larger"
+
+
+def test_an_array_by_name_counts_as_an_argument():
+    calls = []
+    reused = student_function(lambda x=None: x, lambda x=None: calls.append(x.size) or x)
+    reused(x=np.ones(2))
+    reused(x=np.ones(300))
+    assert calls == [2, 300]
+
+
+@pytest.mark.parametrize(
+    ("result", "expected", "agrees"),
+    [
+        (np.array([np.nan, 1.0]), np.array([np.nan, 1.0]), True),
+        (np.ones(2), np.ones(2) + 1e-5, True),
+        (np.ones(2), np.ones(2) + 1e-2, False),
+        (np.ones((1, 2)), np.ones(2), False),
+        ((np.ones(2), 1.0), (np.ones(2), 1.0), True),
+        ((np.ones(2),), (np.ones(2), 1.0), False),
+        ([1.0, 2.0], (1.0, 2.0), True),
+    ],
+)
+def test_results_agree_up_to_small_errors(result, expected, agrees):
+    assert reuse._results_agree(result, expected) is agrees
+
+
+def test_the_functions_of_the_course_are_put_back_whatever_became_of_the_students(capsys):
+    active = student_function(lambda x: x, double)
+    failed = student_function(lambda x: x + 3, double)
+    failed(np.ones(2))
+    namespace = {"softmax": active, "scores": failed, "other": 3}
+    reuse._restore_course_functions(namespace)
+    assert namespace == {"softmax": double, "scores": double, "other": 3}
+    assert "All functions of the set-up cell are the course's." in capsys.readouterr().out
+
+
+def test_a_function_that_was_replaced_is_not_said_to_be_the_students(monkeypatch):
+    active, failed = (student_function(lambda x: x, lambda x: x) for _ in range(2))
+    failed.is_active = False
+    monkeypatch.setattr(reuse.answer_key, "list_exercises", lambda: ["one", "two"])
+    text = reuse.describe_function_owners({"one": active, "two": failed}, {})
+    assert text.endswith("1 is yours: one. The course's: two.")
+    text = reuse.describe_function_owners({"one": active, "two": failed}, {"two": True})
+    assert text.endswith("2 are yours: one and two.")
+
+
+def test_a_helper_under_another_name_is_saved_with_that_name(tmp_path, monkeypatch):
+    path = tmp_path / "cell.py"
+    path.write_text("def highest(x):\n    return max(x)\n")
+    space = {"__name__": "__main__"}
+    exec(compile(path.read_text(), str(path), "exec"), space)
+    monkeypatch.setattr(space["highest"], "__module__", "__main__")
+    (source,) = reuse._collect_required_sources("top", space["highest"], space)
+    assert source.endswith("\ntop = highest")
+    assert reuse._run_source(source, "top")([1, 3, 2]) == 3
+
+
+def save(folder, source, name="double"):
+    text = f"{reuse._DIGEST_PREFIX}{reuse._hash_source(source)}: x\n{source}"
+    (folder / f"{name}.py").write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("source", "is_used", "sentence"),
+    [
+        ('def double(x, scale=2.0):\n    "mine"\n    return x\n', True, ""),
+        ("def double(x):\n    return x\n", False, ""),
+        ("def double(scale, x):\n    return x\n", False, ""),
+        ("def double(x, scale=2.0):\n    return (\n", False, "(SyntaxError), so the course's is"),
+        ("import nowhere_to_be_found\n", False, "(ModuleNotFoundError), so the course's is used."),
+        ("def another(x):\n    return x\n", False, "Your double cannot be used here (KeyError)"),
+    ],
+)
+def test_a_saved_function_is_used_if_it_runs_and_has_the_same_parameters(
+    tmp_path, capsys, source, is_used, sentence
+):
+    save(tmp_path, source)
+    loaded = reuse._load_student_function(tmp_path, "double", double)
+    assert (loaded is not None) is is_used
+    output = capsys.readouterr().out
+    assert sentence in output and bool(sentence) == bool(output)
+    if loaded:
+        assert (loaded.__name__, loaded.__doc__) == ("double", "mine"), "help() shows the student's"
+
+
+def test_a_function_that_was_never_saved_is_passed_over(tmp_path, capsys):
+    assert reuse._load_student_function(tmp_path, "double", double) is None
+    assert capsys.readouterr().out == ""
+
+
+def test_the_folders_of_the_users_own_packages_stay_for_a_kernel(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", "/mine")
+    environment = reuse.make_grading_like_environment(tmp_path)
+    assert environment["PYTHONPATH"].split(reuse.os.pathsep) == [str(tmp_path), "/mine"]
+    assert environment["AUTOGRADER_COURSE"] == str(tmp_path)
+    assert environment[reuse.REUSE_VARIABLE] == "off"
+    monkeypatch.delenv("PYTHONPATH")
+    assert reuse.make_grading_like_environment(tmp_path)["PYTHONPATH"] == str(tmp_path)
+    assert "PYTHONPATH" not in reuse.make_grading_like_environment(None)

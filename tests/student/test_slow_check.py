@@ -1,5 +1,7 @@
 """A check that takes long says so, in a student's own kernel only."""
 
+import io
+import sys
 import time
 
 import pytest
@@ -44,4 +46,27 @@ def test_a_notebook_that_is_built_or_graded_prints_nothing(monkeypatch, capsys, 
         monkeypatch.setenv("AUTOGRADER_REUSE", reuse)
     with announce_slow_check("softmax", seconds=0.0):
         time.sleep(0.1)
+    assert capsys.readouterr().out == ""
+
+
+def test_the_note_goes_where_the_check_prints_and_not_where_the_function_does(monkeypatch, capsys):
+    """While the student's function runs, stdout is another stream."""
+    monkeypatch.setattr(slow_check, "in_notebook_kernel", lambda: True)
+    monkeypatch.delenv("AUTOGRADER_REUSE", raising=False)
+    with announce_slow_check("softmax", seconds=0.02):
+        monkeypatch.setattr(sys, "stdout", io.StringIO())
+        for _ in range(100):
+            output = capsys.readouterr().out
+            if output or sys.stdout.getvalue():
+                break
+            time.sleep(0.02)
+        assert sys.stdout.getvalue() == "" and "softmax is still running" in output
+
+
+def test_after_a_check_or_an_error_in_it_no_note_comes(monkeypatch, capsys):
+    monkeypatch.setattr(slow_check, "in_notebook_kernel", lambda: True)
+    monkeypatch.delenv("AUTOGRADER_REUSE", raising=False)
+    with pytest.raises(ValueError, match="wrong"), announce_slow_check("softmax", seconds=0.05):
+        raise ValueError("wrong")
+    time.sleep(0.1)
     assert capsys.readouterr().out == ""

@@ -269,3 +269,67 @@ def test_a_section_with_two_changed_cells_is_named_once(tmp_path):
     assert update.find_sections_changed_by_course(old, new) == []
     edit_cells(new, cell_0="x = 7", cell_2="x = 9")
     assert update.find_sections_changed_by_course(old, new) == ["Scores"]
+
+
+def make_notebook(*cells):
+    """A notebook of cells, given as (id, source) or (id, source, outputs)."""
+    notebook = []
+    for name, source, *outputs in cells:
+        cell = {"cell_type": "code", "id": name, "metadata": {}, "source": source}
+        notebook.append({**cell, "outputs": [text for texts in outputs for text in texts]})
+    return {"cells": notebook}
+
+
+def sections_changed(tmp_path, old, new, handed_out=None):
+    copy = tmp_path / "lab" / "lab.ipynb"
+    copy.parent.mkdir(exist_ok=True)
+    copy.write_text(json.dumps(old))
+    if handed_out is not None:
+        update.save_handed_out(copy, json.dumps(handed_out).encode())
+    (tmp_path / "new.ipynb").write_text(json.dumps(new))
+    return update.find_sections_changed_by_course(copy, tmp_path / "new.ipynb")
+
+
+def test_changed_sections_are_called_by_their_headings(tmp_path):
+    def make_lab(text, first="a", code="x = 1"):
+        markdown = {"cell_type": "markdown", "metadata": {}}
+        return {
+            "cells": [
+                {**markdown, "id": "intro", "source": first},
+                {**markdown, "id": "one", "source": "## The `softmax` (2.5 points)\n\nText"},
+                {**markdown, "id": "two", "source": text},
+                {"cell_type": "code", "metadata": {}, "id": "code", "source": code},
+            ]
+        }
+
+    old = make_lab("more")
+    assert sections_changed(tmp_path, old, make_lab("other")) == ["The softmax"]
+    assert sections_changed(tmp_path, old, make_lab("more", "b")) == ["the beginning"]
+    assert sections_changed(tmp_path, old, make_lab("more", code="# x")) == ["The softmax"], (
+        "a comment in code is no heading"
+    )
+
+
+def test_a_cell_that_the_course_has_taken_away_is_said(tmp_path):
+    old, new = make_notebook(("a", "1"), ("b", "2")), make_notebook(("a", "1"))
+    assert sections_changed(tmp_path, old, new, old) == ["what is no longer there"]
+
+
+def test_a_course_without_the_notebook_has_changed_nothing(tmp_path):
+    assert update.find_sections_changed_by_course(tmp_path / "a", tmp_path / "none.ipynb") == []
+
+
+def test_outputs_stay_with_the_source_that_made_them_only():
+    student = make_notebook(("a", "x", ["of x"]), ("b", "y", ["of y"]))
+    old = make_notebook(("a", "x"), ("b", "y"))
+    new = make_notebook(("a", "x"), ("b", "other"))
+    first, second = update.merge_update(student, old, new)["cells"]
+    assert (first["outputs"], second["source"], second["outputs"]) == (["of x"], "other", [])
+
+
+def test_an_empty_cell_of_the_student_is_left_out_and_a_copied_one_gets_an_id_of_its_own():
+    student = make_notebook(("a", "x"), ("mine", " \n"), ("a", "a second try"))
+    course_notebook = make_notebook(("a", "x"))
+    first, second = update.merge_update(student, course_notebook, course_notebook)["cells"]
+    assert (first["id"], first["source"]) == ("a", "x")
+    assert second["source"] == "a second try" and second["id"] not in ("a", "mine")
