@@ -2,15 +2,19 @@
 
 import random
 import re
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
-from graded_class import LAB, enrol, fill, results
+from command import work_here
+from graded_class import LAB, came_from, enrol, fill, results
 from our_course import COURSE, ROOT, lab
 
 from autograder.cli import main
 from autograder.core.course import COURSE_VARIABLE
+from autograder.core.results import ResultReason
 from autograder.gradebook.classroom import Classroom
+from autograder.grading.worker import CallFailed
 from similarity import pairs as pairs_module
 from similarity import shared_passages
 from similarity.command import write_page
@@ -312,3 +316,218 @@ def test_a_long_word_is_cut():
         [prose("a" * (shared_passages.MAX_TOKEN_CHARACTERS + 5))]
     ).words
     assert word == "a" * shared_passages.MAX_TOKEN_CHARACTERS
+
+
+# The page and the command, with the functions of workers in this process
+
+
+@pytest.fixture
+def here(monkeypatch):
+    work_here(monkeypatch.setattr)
+
+
+EXPLANATION = (
+    "My scores are scaled so that the softmax stays soft, else one word takes all the weight. "
+    "I saw this when I drew the picture again with vectors of three hundred entries."
+)
+
+
+def fill_class(folder, students, **facts):
+    classroom = Classroom(folder, COURSE)
+    submissions = {}
+    for number, student in enumerate(students):
+        answer = f"{EXPLANATION} {student}."
+        submissions[student] = results(student, answer=answer, file_hash=str(number), **facts)
+    fill(classroom, submissions)
+    return classroom
+
+
+def read_page(classroom):
+    path = classroom.report / "similar.html"
+    count = write_page(classroom, path)
+    return count, path.read_text("utf-8")
+
+
+def test_the_page_quotes_a_passage_and_gives_shares(here, tmp_path):
+    classroom = fill_class(tmp_path, ["ada", "bob"])
+    enrol(classroom, "Login,First name,Last name\nada,Ada,Lovelace\n")
+    count, page = read_page(classroom)
+    assert count == 1 and "Ada Lovelace (ada)<br>bob" in page
+    assert f"<td>{LAB}</td>" in page and "“My scores are scaled so that" in page
+    cells = re.findall(r'<td class="n">([^<]*)</td>', page)
+    assert len(cells) == 2 and re.fullmatch(r"\d+ %", cells[0]), cells
+    assert cells[1] == "–", "there is too little code to compare"
+
+
+def test_members_of_a_group_are_no_pair_but_their_copy_with_another_student_is(here, tmp_path):
+    classroom = fill_class(tmp_path, ["ada", "bob", "cy"])
+    for student in ("ada", "bob"):
+        came_from(classroom, student, "Gradescope", members=("ada", "bob"), sha256="7")
+    count, page = read_page(classroom)
+    assert count == 1 and "ada<br>cy" in page and "bob" not in page
+
+
+def test_the_same_notebook_without_an_answer_is_no_pair(here, tmp_path):
+    classroom = Classroom(tmp_path, COURSE)
+    stub = results("ada", wrong=lab(LAB).exercises, kind=ResultReason.STUB, answer="")
+    fill(classroom, {"ada": stub, "bob": stub})
+    count, page = read_page(classroom)
+    assert count == 0 and "No pair stands out." in page
+
+
+def test_a_result_that_cannot_be_read_stops_no_comparison(here, tmp_path):
+    classroom = fill_class(tmp_path, ["ada", "bob", "cy"])
+    classroom.result_path("cy", LAB).write_text("{")
+    count, page = read_page(classroom)
+    assert count == 1 and "ada<br>bob" in page
+
+
+def test_what_cannot_be_read_or_compared_is_said_and_the_rest_compared(here, monkeypatch, tmp_path):
+    classroom = fill_class(tmp_path, ["ada", "bob", "cy"])
+    classroom.notebook_path("cy", LAB).write_text("{")
+    count, page = read_page(classroom)
+    assert count == 1 and f"<li>cy, {LAB}: to read its words " in page
+
+    def fail(*arguments):
+        raise CallFailed("an error")
+
+    monkeypatch.setattr(pairs_module, "find_similar_pairs_as_json", fail)
+    count, page = read_page(classroom)
+    assert count == 0 and f"<li>{LAB}: to compare its submissions " in page
+
+
+def test_a_submission_belongs_to_its_student_in_whatever_order_it_was_read(monkeypatch, tmp_path):
+    classroom = fill_class(tmp_path, ["ada", "bob"])
+    graded = pairs_module.result_store.load_all_results(classroom)
+    of_lab = {student: result for (student, _), result in graded.items()}
+
+    def run_backwards(function, calls, **limits):
+        outcomes = [(i, function(*call)) for i, call in enumerate(calls)]
+        return reversed(outcomes)
+
+    monkeypatch.setattr(pairs_module, "run_calls_in_workers", run_backwards)
+    report = pairs_module.SimilarityReport()
+    submissions = pairs_module._read_submissions(classroom, lab(LAB), of_lab, report)
+    assert [submission.student for submission in submissions] == ["ada", "bob"]
+    assert [submission.tokens.words[-2] for submission in submissions] == ["ada", "bob"]
+
+
+def test_similar_needs_submissions(monkeypatch, tmp_path):
+    monkeypatch.setenv(COURSE_VARIABLE, str(ROOT))
+    ran = CliRunner().invoke(main, ["similar", "--classroom", str(tmp_path)])
+    assert ran.exit_code == 2 and f"There is no folder {tmp_path / 'submitted'}" in ran.stderr
+
+
+def test_a_pair_with_the_same_file_is_named_once_and_says_so():
+    submissions = [ComparedSubmission(student, EMPTY, "7") for student in ("ada", "bo")]
+    score = shared_passages.PairScore(0, 1, 1.0, 1.0, "a b c d e")
+    (pair,) = find_lab_pairs(lab(LAB), submissions, {}, compare=lambda *tokens: [score])
+    assert pair.same_file
+    empty = [ComparedSubmission(student, EMPTY, "7", is_empty=True) for student in ("ada", "bo")]
+    (pair,) = find_lab_pairs(lab(LAB), empty, {}, compare=lambda *tokens: [score])
+    assert not pair.same_file, "what the two wrote beside the exercises is still compared"
+
+
+def test_files_that_few_have_come_first():
+    hashes = {"a1": "7", "a2": "7", "a3": "7", "b1": "8", "b2": "8"}
+    submissions = [ComparedSubmission(student, EMPTY, text) for student, text in hashes.items()]
+    found = find_lab_pairs(lab(LAB), submissions, {}, compare=lambda *tokens: [])
+    assert [pair.students for pair in found] == [("b1", "b2"), ("a1", "a2"), ("a2", "a3")]
+
+
+def test_the_solution_the_release_and_the_known_mistakes_count_for_nobody():
+    common = pairs_module._read_common_tokens(lab(LAB))
+    words = [set(map(str.lower, tokens.words)) for tokens in common]
+    code_counts = [len(tokens.code) for tokens in common]
+    assert len(common) == 3, "release, solution and files"
+    assert code_counts[1] > code_counts[0], "the solution has more code than the release"
+    assert words[2] - words[1] - words[0], "the known mistakes have words of their own"
+
+
+def test_all_of_a_lab_s_files_count_however_long_they_are(tmp_path):
+    path = tmp_path / "long.py"
+    lines = [f"v{number} = {number}" for number in range(shared_passages.MAX_TOKENS)]
+    path.write_text("\n".join(lines))
+    long_lab = SimpleNamespace(
+        folder=tmp_path, read_solution=lambda: SimpleNamespace(cells=[]), name=LAB
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            pairs_module, "release_for_grading", lambda any_lab: SimpleNamespace(cells=[])
+        )
+        *_, definitions = pairs_module._read_common_tokens(long_lab)
+    assert len(definitions.code) > 2 * shared_passages.MAX_TOKENS
+
+
+def test_code_is_read_as_variables_attributes_and_strings():
+    source = "total = table.sum(axis=len)  # Add up\ntext = 'Mine too'"
+    tokens = shared_passages.tokenise_cells([code(source)])
+    assert tokens.code == ["v", "=", "v", ".", "sum", "(", "v", "=", "len", ")", "v", "=", "s"] + [
+        "\n"
+    ]
+    assert tokens.words == ["Add", "up", "Mine", "too", "\n"]
+
+
+def test_a_passage_ends_with_its_cell_whatever_its_capitals():
+    first = "alpha beta gamma delta epsilon zeta eta theta".split()
+    second = [word.upper() for word in first]
+    everything = [True] * 8
+    passage = shared_passages._longest_shared_passage(first, everything, second, everything)
+    assert passage == "alpha beta gamma delta epsilon zeta eta theta"
+    broken = [*first[:4], "\n", *first[4:]]
+    passage = shared_passages._longest_shared_passage(broken, [True] * 9, broken, [True] * 9)
+    assert passage == "", "each of the two cells has four words only"
+    long_text = [f"w{number}" for number in range(shared_passages.MAX_PASSAGE_WORDS + 1)]
+    mask = [True] * len(long_text)
+    passage = shared_passages._longest_shared_passage(long_text, mask, long_text, mask)
+    assert passage.endswith(f"w{shared_passages.MAX_PASSAGE_WORDS - 1} …")
+
+
+def test_capitals_make_no_passage_another_one():
+    chance = random.Random(3)
+    text = " ".join(f"w{chance.randrange(10_000)}x" for _ in range(60))
+    submissions = [shared_passages.tokenise_cells([prose(t)]) for t in (text, text.upper())]
+    (pair,) = shared_passages.find_similar_pairs(submissions, [])
+    assert pair.words == 1
+
+
+def test_the_most_similar_pair_comes_first_and_a_short_copy_in_a_long_text_counts():
+    chance = random.Random(4)
+
+    def passage(length):
+        return " ".join(f"w{chance.randrange(100_000)}x" for _ in range(length))
+
+    partly, whole = passage(60), passage(60)
+    texts = [f"{partly} {passage(30)}", f"{partly} {passage(30)}", whole, f"{whole} {passage(300)}"]
+    submissions = [shared_passages.tokenise_cells([prose(text)]) for text in texts]
+    found = shared_passages.find_similar_pairs(submissions, [])
+    assert [(pair.first, pair.second) for pair in found] == [(2, 3), (0, 1)]
+    assert found[0].words > 0.95 and 0.5 < found[1].words < 0.8
+
+
+def test_five_with_the_same_text_are_few_and_all_their_pairs_found():
+    chance = random.Random(6)
+    text = " ".join(f"w{chance.randrange(10_000)}x" for _ in range(60))
+    submissions = [shared_passages.tokenise_cells([prose(text)])] * 5
+    assert len(shared_passages.find_similar_pairs(submissions, [])) == 10
+
+
+def test_only_cells_that_the_student_wrote_are_read():
+    def cell(source, identifier="x", **nbgrader):
+        metadata = {"nbgrader": nbgrader} if nbgrader else {}
+        return {
+            "cell_type": "markdown",
+            "source": source,
+            "id": identifier,
+            "metadata": metadata,
+        }
+
+    cells = [
+        cell("added"),
+        cell("answer", solution=True),
+        cell("locked", solution=False, grade=True),
+        cell("note", identifier="grader-notes"),
+        cell("released"),
+    ]
+    found = shared_passages._student_cells({"cells": cells}, frozenset(["released"]))
+    assert [found_cell["source"] for found_cell in found] == ["added", "answer"]
