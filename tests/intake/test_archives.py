@@ -569,6 +569,8 @@ def test_an_error_with_one_students_zip_concerns_only_that_student(
         ("ada/._lab.ipynb", False),  # macOS keeps a file's attributes there
         ("ada/.gitignore", False),
         ("ada/.DS_Store", False),
+        ("ada/desktop.ini", False),  # of Windows
+        ("ada/Thumbs.db", False),
         ("__MACOSX/ada/lab.ipynb", False),
     ],
 )
@@ -594,3 +596,31 @@ def test_the_time_of_a_file_in_a_zip_is_in_the_courses_zone_whatever_the_machine
         monkeypatch.undo()
         time.tzset()
     assert seconds == datetime(2026, 1, 15, 17, tzinfo=UTC).timestamp()
+
+
+def test_a_file_in_a_zip_without_a_time_has_the_time_of_the_zip():
+    """Some programs write the first moment that a zip can store."""
+    for moment, seconds in (((1980, 1, 1, 0, 0, 0), 5.0), ((1980, 1, 1, 0, 0, 2), 315532802.0)):
+        info = zipfile.ZipInfo("a.ipynb", moment)
+        assert archives._member_time(info, 5.0, UTC) == seconds, moment
+
+
+def test_a_folder_is_listed_in_order_to_a_depth_and_without_the_classroom(tmp_path, set_limits):
+    set_limits(max_folder_depth=3)
+    names = ["b.ipynb", "a/x/lab.ipynb", "a/x/y/z/deep.ipynb", "own/lab.ipynb", "b/./c.ipynb"]
+    write_files(tmp_path, dict.fromkeys(names, b""))
+    own = (tmp_path / "own").stat()
+    listing = archives.list_folder(tmp_path, {(own.st_dev, own.st_ino)})
+    assert [(file.path, file.problem) for file in listing.files] == [
+        ("a/x/lab.ipynb", ""),
+        ("a/x/y/z", "It lies more than 3 folders deep."),
+        ("b.ipynb", ""),
+        ("b/c.ipynb", ""),
+    ]
+
+
+def test_the_parts_of_a_name_in_a_zip_are_those_of_a_path():
+    names = {"./ada//lab.ipynb": "ada/lab.ipynb", "a/./b": "a/b", "/": "(no name)"}
+    for name, path in names.items():
+        info = zipfile.ZipInfo(name)
+        assert archives._member_name(info) == path, name

@@ -6,6 +6,7 @@ attempt was lost, or a time was read wrongly.
 
 import unicodedata
 from datetime import UTC
+from zoneinfo import ZoneInfo
 
 import pytest
 from downloads import (
@@ -23,7 +24,7 @@ from downloads import (
 from autograder.gradebook.class_list import ClassListError, read_class_list
 from autograder.gradebook.policy import parse_extension
 from autograder.intake import read_origins
-from autograder.intake.platform_metadata import parse_timestamp
+from autograder.intake.platform_metadata import parse_timestamp, read_blackboard_receipt
 from autograder.intake.roster import PlatformIdentity, read_roster
 
 
@@ -312,6 +313,13 @@ def test_a_time_that_is_not_understood_whole_is_none(text):
         ("PM EST", 19),
         ("PM JST", 5),
         ("o'clock PM CET", 13),
+        ("PM BST", 13),  # of Britain, not of Bangladesh
+        ("PM EDT", 18),
+        ("PM PST", 22),
+        ("PM AEDT", 3),
+        ("PM NZDT", 1),
+        ("PM MSK", 11),
+        ("PM BRT", 17),
     ],
 )
 def test_a_zone_in_a_receipt_is_read(text, hour):
@@ -368,3 +376,34 @@ def test_an_extension_with_a_misspelt_unit_is_refused(text):
 )
 def test_an_extension_in_usual_units_is_read(text, hours):
     assert parse_extension(text, None, UTC).total_seconds() / 3600 == hours
+
+
+def test_a_time_is_in_whole_seconds_and_in_the_zone_that_it_names():
+    cases = {
+        "2026-11-20 14:03:22.987654 UTC": "2026-11-20 14:03:22+00:00",
+        "2026-11-20 14:03:22 Europe/Berlin": "2026-11-20 13:03:22+00:00",
+        "2026-11-20 14:03:22": "2026-11-20 05:03:22+00:00",  # in Tokyo
+        "2026-11-20-14-03-22": "2026-11-20 05:03:22+00:00",
+    }
+    for text, moment in cases.items():
+        assert str(parse_timestamp(text, ZoneInfo("Asia/Tokyo"))) == moment, text
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("13-10-2026 10:00", "2026-10-13"),  # there is no month 13
+        ("10/13/2026 10:00", "2026-10-13"),
+        ("11/11/2026 10:00", "2026-11-11"),
+        ("03-10-2026 10:00", None),
+    ],
+)
+def test_a_date_that_reads_one_way_only_is_a_date(text, day):
+    moment = parse_timestamp(text, UTC)
+    assert (moment and str(moment.date())) == day
+
+
+def test_a_receipt_s_lines_count_only_where_blackboard_writes_them():
+    lines = ["Assignment: Lab"] * 19
+    assert read_blackboard_receipt("\n".join([*lines, "Name: Ada L (ada)"])).submitters[0].login
+    assert read_blackboard_receipt("\n".join([*lines, "", "Name: Ada L (ada)"])) is None

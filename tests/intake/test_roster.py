@@ -330,3 +330,133 @@ def test_only_a_status_that_begins_with_the_word_is_a_withdrawal(tmp_path):
     text = "Login,Status\nada,Active (was removed by mistake)\nbo,Withdrawn\ncy,Not withdrawn\n"
     people = roster.read_roster(write_roster(tmp_path, text)).people
     assert [person.withdrawn for person in people] == [False, True, False]
+
+
+HEADERS = {
+    "student": ["Folder"],
+    "login": ["Login", "Login ID", "SIS Login ID", "Username", "NetID"],
+    "github": ["GitHub", "GitHub username"],
+    "lms_id": ["ID", "Canvas ID", "LMS ID", "lms_user_id", "User ID"],
+    "sid": ["SID", "SIS User ID", "ID number", "Student ID", "OrgDefinedId"],
+    "brightspace": ["Brightspace ID"],
+    "email": ["E-mail", "Email address", "Mail"],
+    "section": ["Section", "Sections"],
+    "first": ["First", "First name", "Given name"],
+    "last": ["Last", "Surname", "Family name"],
+}
+
+
+@pytest.mark.parametrize("field", HEADERS)
+def test_each_heading_of_a_column_is_known(tmp_path, field):
+    for heading in HEADERS[field]:
+        text = f"Name,{heading}\nAda Lovelace,x7\n"
+        (person,) = roster.read_roster(write_roster(tmp_path, text)).people
+        assert getattr(person, field) == "x7", heading
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["Extension qkv-attention", "extension for qkv-attention", "Extensions: qkv-attention"],
+)
+def test_an_extension_s_heading_names_the_lab(tmp_path, heading):
+    text = f"Login,{heading},Submitted qkv-attention,Extension\nada,2 days,2026-11-20,\n"
+    (person,) = roster.read_roster(write_roster(tmp_path, text)).people
+    assert person.extension == {"qkv-attention": "2 days"}, "an empty cell is no extension"
+    assert person.submission_times == {"qkv-attention": "2026-11-20"}
+
+
+@pytest.mark.parametrize(
+    ("status", "withdrawn"),
+    [
+        ("Withdrew", True),
+        ("dropped", True),
+        ("Left on 3 May", True),
+        ("leftover", False),
+        ("Inactive", True),
+        ("Deleted", True),
+        ("Unenrolled", True),
+        ("deregistered", True),
+        ("Removed", True),
+        ("Suspended", True),
+        ("active", False),
+        ("", False),
+    ],
+)
+def test_a_status_says_who_has_left(tmp_path, status, withdrawn):
+    (person,) = roster.read_roster(write_roster(tmp_path, f"Login,Status\nada,{status}\n")).people
+    assert person.withdrawn is withdrawn
+
+
+def test_staff_test_students_and_points_are_no_students(tmp_path):
+    rows = [
+        "Ada,ada,Student",
+        "Pat,pat,TEACHER",
+        "Tom,tom,ta",
+        '"Student, Test",t,',
+        "Points Possible,p,",
+    ]
+    text = "\n".join(["Name,Login,Role", *rows])
+    people = roster.read_roster(write_roster(tmp_path, text)).people
+    assert [person.student for person in people] == ["ada"]
+
+
+def test_of_two_columns_for_one_field_the_first_with_a_value_counts(tmp_path):
+    text = "Login,Email,E-mail address\nada,,a@x.edu\nbo,b@x.edu,other@x.edu\n"
+    read = roster.read_roster(write_roster(tmp_path, text))
+    assert [person.email for person in read.people] == ["a@x.edu", "b@x.edu"]
+    assert read.notes == (
+        "The columns 'Email' and 'E-mail address' say the same; the first one counts.",
+    )
+
+
+def test_the_folder_is_named_after_the_best_identifier(tmp_path):
+    text = "Name,Login,SID,ID,Email\nA B,l,s,i,e@x\nC D,,s2,i2,e2@x\nE F,,,i3,e3@x\nG H,,,,e4@x\nI J,,,,\n"
+    people = roster.read_roster(write_roster(tmp_path, text)).people
+    assert [person.student for person in people] == ["l", "s2", "i3", "e4@x", "I J"]
+    identity = PlatformIdentity(login="l", email="e@x", sid="s", name="A B")
+    assert identity.default_folder == "l"
+    assert PlatformIdentity(email="e@x", sid="s", name="A B").default_folder == "e@x"
+
+
+def test_ids_lose_what_brightspace_and_spreadsheets_write_before_them(tmp_path):
+    text = "Name,Login,SID\nAda L,#ada,'00777\n"
+    (person,) = roster.read_roster(write_roster(tmp_path, text)).people
+    assert (person.login, person.sid) == ("ada", "00777")
+
+
+def test_an_id_and_names_alone_are_nbgrader_s_and_more_columns_are_not(tmp_path):
+    (person,) = roster.read_roster(write_roster(tmp_path, "id,first_name\nada1,Ada\n")).people
+    assert (person.student, person.lms_id) == ("ada1", "")
+    (person,) = roster.read_roster(write_roster(tmp_path, "id,login\n12,ada1\n")).people
+    assert (person.student, person.lms_id) == ("ada1", "12")
+
+
+def test_groups_are_separated_by_commas_or_semicolons(tmp_path):
+    text = 'Login,Group\nada,"Red, Lab A"\nbo,"Red; Lab B;"\n'
+    read = roster.read_roster(write_roster(tmp_path, text))
+    assert [person.group for person in read.people] == [("Red", "Lab A"), ("Red", "Lab B")]
+    assert [person.student for person in read.find_group_members("RED")] == ["ada", "bo"]
+
+
+def test_a_shared_address_identifies_nobody_and_a_shared_login_is_refused_in_any_case(tmp_path):
+    text = "Login,Email,,Remark\nada,a@x.edu,,\nbo,A@x.edu,,\n"
+    read = roster.read_roster(write_roster(tmp_path, text))
+    assert read.notes == (
+        "1 column not used: Remark.",
+        "'ada' and 'bo' have the same e-mail address, a@x.edu: it identifies nobody.",
+    )
+    with pytest.raises(RosterError, match="'ada' and 'ADA' have the same"):
+        roster.read_roster(write_roster(tmp_path, "Login,Name\nada,\nADA,\n"))
+
+
+def test_lines_may_end_as_on_an_old_mac(tmp_path):
+    path = tmp_path / "roster.csv"
+    path.write_bytes(b"Name,Login\rAda L,ada\rBo Li,bo\r")
+    assert [person.student for person in roster.read_roster(path).people] == ["ada", "bo"]
+
+
+def test_a_name_is_found_without_its_blanks_and_with_its_last_name_first(tmp_path):
+    text = "First,Last,Login\nAda Maria,Lovelace King,ada\n"
+    read = roster.read_roster(write_roster(tmp_path, text))
+    for name in ("Lovelace King, Ada Maria", "lovelacekingadamaria", "adamarialovelaceking"):
+        assert [person.student for person in read.find_people_by_name(name)] == ["ada"], name
