@@ -640,18 +640,18 @@ def test_a_build_warns_of_labs_that_course_toml_does_not_list(build_parts, monke
 
 
 def test_a_warning_is_one_line_without_control_characters(capsys):
-    print_lines("Note", ["a\x1b[2Jb", "c"])
+    print_lines("Note", ["a\x07b", "c"])
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 2 and lines[1] == "Note: c" and "\x1b" not in lines[0]
+    assert len(lines) == 2 and lines[1] == "Note: c" and "\x07" not in lines[0]
 
 
 def test_the_usage_of_a_wrong_name_is_exit_code_2_and_any_other_error_1(monkeypatch, tmp_path):
     submit(tmp_path)
-    for error, exit_code in ((UsageError("a\x1b[2J"), 2), (AutograderError("b"), 1)):
+    for error, exit_code in ((UsageError("a\x07"), 2), (AutograderError("b"), 1)):
         monkeypatch.setattr(class_page, "write_report", Recorder(error))
         ran = run("report", "--classroom", tmp_path)
         assert ran.exit_code == exit_code and ran.stdout == ""
-        assert ran.stderr.startswith("Error: ") and "\x1b" not in ran.stderr
+        assert ran.stderr.startswith("Error: ") and "\x07" not in ran.stderr
 
 
 def test_an_error_of_the_disk_names_the_file_and_room_is_no_remedy_for_rights(

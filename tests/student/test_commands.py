@@ -84,7 +84,7 @@ def run(*arguments):
 @pytest.fixture
 def outdated(course_here, monkeypatch):
     """Let copies of two labs be older than the course's text; nothing is copied."""
-    headings = {"positions": ["Sines"], "training": ["A", "B", "C", "D", "E"]}
+    headings = {"positions": ["Sines"], "training": ["A", "B", "C", "D"]}
     monkeypatch.setattr(workspace, "find_outdated_labs", lambda folder, course: headings)
     monkeypatch.setattr(workspace, "copy_labs", lambda folder, course: ["positions"])
 
@@ -93,7 +93,7 @@ OUTDATED_LINES = [
     "positions: your copy is older than the course's text, which has changed in “Sines”. "
     "`autograder update w/positions/positions.ipynb` takes it over; your answers stay.",
     "training: your copy is older than the course's text, which has changed in “A”, “B”, “C” and "
-    "2 other places. `autograder update w/training/training.ipynb` takes it over; your answers "
+    "1 other place. `autograder update w/training/training.ipynb` takes it over; your answers "
     "stay.",
 ]
 
@@ -161,7 +161,7 @@ def test_update_says_what_changed(course_here, monkeypatch, changes, line):
 @pytest.mark.parametrize(("passed", "exit_code"), [((True, True), 0), ((True, False), 1)])
 def test_check_prints_a_line_for_each_exercise(course_here, monkeypatch, passed, exit_code):
     statuses = [
-        SimpleNamespace(exercise=f"ex{i}", passed=right, message="So\x1b[2J it is.")
+        SimpleNamespace(exercise=f"ex{i}", passed=right, message="So\x07 it is.")
         for i, right in enumerate(passed)
     ]
     monkeypatch.setattr(checking, "check_notebook", lambda path: statuses)
@@ -170,7 +170,7 @@ def test_check_prints_a_line_for_each_exercise(course_here, monkeypatch, passed,
     lines = ran.stdout.splitlines()
     assert ran.exit_code == exit_code and len(lines) == 2, ran.stdout
     assert [line[:6] for line in lines] == [f"{sign} ex{i}:" for i, sign in enumerate(signs)]
-    assert "\x1b" not in ran.stdout
+    assert "\x07" not in ran.stdout
 
 
 @pytest.mark.parametrize(
