@@ -3,10 +3,10 @@
 import csv
 import io
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from graded_class import LAB, by_hand, came_from, enrol, fill, policy_of, results, table
+from graded_class import LAB, by_hand, came_from, enrol, fill, policy_of, results, row, table
 
 from autograder.gradebook.class_list import ClassList, ClassListError
 from autograder.intake import Origin, Person
@@ -26,7 +26,9 @@ from autograder.reports.platform_csv import (
     format_grades_csv,
     format_platform_csv,
     make_moodle_worksheet_format,
+    select_platforms,
 )
+from autograder.reports.pseudonyms import assign_pseudonyms
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -334,3 +336,76 @@ def test_a_roster_of_another_class_is_refused_with_the_names(classroom):
         read_marks(classroom)
     enrol(classroom, "Name,Login\nXi Yps,xyps\nAda,ada\nBo,bo\n")
     assert "xyps" in read_marks(classroom).students
+
+
+def test_the_table_of_all_marks_names_partners_changes_and_students_without_a_last_name():
+    marks = make_marks()
+    marks.partners = {("al1", "one"): ("al1", "zoe")}
+    rows = (row("al1", "a"), row("al1", "b"))
+    marks.marks["al1", "one"] = replace(
+        marks.marks["al1", "one"], results=rows, comments={"a": "Look."}, extra_credit={"b": 1.0}
+    )
+    ada, eve, zoe = (table(format_grades_csv(marks))[i] for i in (0, 2, 4))
+    assert (ada["group"], ada["changed_by_person"]) == ("al1; zoe", "a; b")
+    assert (ada["last_name"], ada["first_name"]) == ("Lovelace", "Ada")
+    assert (eve["last_name"], eve["first_name"], eve["group"]) == ("Eve Evil", "", "")
+    assert (zoe["last_name"], zoe["changed_by_person"], zoe["timestamp"]) == ("", "", "")
+
+
+def test_the_number_in_the_file_s_name_goes_before_the_roster_s_and_another_platform_s_is_none():
+    for platform, field, heading in (
+        ("Canvas", "lms_id", "ID"),
+        ("Blackboard", "login", "Username"),
+    ):
+        for of_file, expected in ((platform, "from-file"), ("Moodle", "from-roster")):
+            marks = make_marks(of_file, **{field: "from-file"})
+            marks.students["al1"] = replace(marks.students["al1"], **{field: "from-roster"})
+            text, _ = format_platform_csv(marks, CSV_FORMATS[platform])
+            assert table(text)[-1][heading] == expected, (platform, of_file)
+
+
+def test_canvas_needs_both_sis_columns_if_one_has_a_value():
+    marks = make_marks("Canvas", lms_id="1")
+    marks.students["al1"] = replace(marks.students["al1"], login="ada")
+    first = table(format_platform_csv(marks, CSV_FORMATS["Canvas"])[0])[0]
+    assert list(first)[:4] == ["Student", "ID", "SIS User ID", "SIS Login ID"]
+
+
+def test_moodle_s_worksheet_has_the_time_in_utc_whatever_the_machine_s_zone():
+    marks = make_marks("Moodle", participant="1")
+    now = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone(timedelta(hours=2)))
+    (row_of_ada,) = table(worksheet(marks, "one", now)[0])
+    assert row_of_ada["Last modified (grade)"] == "2026-01-02 01:04:05 UTC"
+
+
+def test_a_column_of_numbers_for_no_lab_is_not_trusted_without_a_submission_that_agrees():
+    marks = make_marks("Canvas", lms_id="1")
+    marks.students["al1"] = replace(marks.students["al1"], participant={"": "9"})
+    assert worksheet(marks, "one")[0] == ""
+
+
+def test_a_grade_is_rounded_as_pages_show_it():
+    marks = make_marks("Canvas", lms_id="1")
+    marks.marks["al1", "one"] = mark("al1", {"a": 2 / 3, "b": 0.005})
+    assert table(format_platform_csv(marks, CSV_FORMATS["Canvas"])[0])[1]["one"] == "0.67"
+
+
+def test_platforms_come_in_one_order_and_plain_folders_are_none():
+    marks = make_marks("folder")
+    assert select_platforms(marks, ["Moodle", "Canvas"]) == ["Canvas", "Moodle"]
+    marks = make_marks("Gradescope", sid="1")
+    assert select_platforms(marks, ["Canvas"]) == ["Canvas", "Gradescope"]
+
+
+def test_a_list_of_pseudonyms_with_an_empty_line_is_read(tmp_path):
+    path = tmp_path / "pseudonyms.csv"
+    path.write_text("pseudonym,student_id\nstudent-009,'ada\n\nodd\n")
+    assert assign_pseudonyms(["ada", "ada"], tmp_path) == {"ada": "student-009"}
+
+
+def test_numbers_of_pseudonyms_do_not_tell_who_came_last(tmp_path):
+    numbers = []
+    for count in range(1, 41):
+        pseudonyms = assign_pseudonyms([f"s{n}" for n in range(count)], tmp_path)
+        numbers.append(int(pseudonyms[f"s{count - 1}"].removeprefix("student-")))
+    assert numbers != sorted(numbers) and max(numbers) > 40
