@@ -2,14 +2,17 @@
 
 import os
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from graded_class import LAB, by_hand, fill, results
 from our_course import COURSE, Silent, lab
 
-from autograder.cli.next_step import describe_next_steps
+from autograder.cli import next_step
+from autograder.cli.next_step import QUESTIONS_SHOWN, describe_next_steps
 from autograder.reports.class_page import write_report
 from autograder.reports.feedback_pages import write_feedback_pages
+from autograder.reports.marks import ClassMarks, Mark
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -96,3 +99,72 @@ def test_a_dropped_question_awaits_no_manual_grading(classroom, prepared, steps,
     classroom.course = course
     write_report(classroom)
     assert "awaits manual grading" not in "\n".join(describe_next_steps(course))
+
+
+def make_marks(students, questions, score=None):
+    """Return marks of these students with a score for each question of the lab."""
+    marks = ClassMarks()
+    for student in students:
+        marks.marks[student, LAB] = Mark(
+            student=student,
+            lab=LAB,
+            scores=dict.fromkeys(questions, score),
+            points=dict.fromkeys(questions, 1.0),
+        )
+    return marks
+
+
+def test_a_few_questions_are_listed_those_with_most_answers_first(monkeypatch):
+    questions = [f"q{number}" for number in range(QUESTIONS_SHOWN + 2)]
+    lab_of_questions = SimpleNamespace(manual_questions=dict.fromkeys(questions, 1.0))
+    monkeypatch.setattr(next_step, "read_labs", lambda course: {LAB: lab_of_questions})
+    marks = make_marks(["ada"], [*questions, "softmax"])
+    marks.marks |= make_marks(["bo"], ["q3"]).marks
+    marks.marks |= make_marks(["cy"], ["q5"], score=1.0).marks
+    steps = list(next_step._find_manual_grading_steps(SimpleNamespace(course=COURSE), marks))
+    assert len(steps) == QUESTIONS_SHOWN
+    assert steps[0] == ("2 answers to q3 await manual grading", f"answers {LAB} q3")
+    assert all("softmax" not in sentence for sentence, _ in steps), "an exercise awaits the grader"
+
+
+def test_a_page_that_is_older_than_its_result_is_to_be_made(classroom):
+    marks = make_marks(["ada", "bo", "cy"], [])
+    for student, page_time in (("ada", 5), ("bo", 15)):
+        for path, time in ((classroom.page_path, page_time), (classroom.result_path, 10)):
+            path(student, LAB).parent.mkdir(parents=True, exist_ok=True)
+            path(student, LAB).write_text("")
+            os.utime(path(student, LAB), (time, time))
+    steps = list(next_step._find_feedback_step(classroom, marks))
+    assert steps == [("1 feedback page is missing or older than the results", "feedback")]
+    os.utime(classroom.result_path("bo", LAB), (20, 20))
+    (step,) = next_step._find_feedback_step(classroom, marks)
+    assert step[0] == "2 feedback pages are missing or older than the results"
+
+
+def test_a_report_is_as_old_as_its_page(classroom):
+    marks = make_marks(["ada"], [])
+    times = {classroom.root / "gradebook.db": 10, classroom.result_path("ada", LAB): 20}
+    for path, time in times.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+        os.utime(path, (time, time))
+
+    def find_step():
+        return [sentence for sentence, _ in next_step._find_report_step(classroom, marks)]
+
+    page = classroom.report / "index.html"
+    assert find_step() == ["The report on the class is not written yet"]
+    page.parent.mkdir()
+    page.write_text("")
+    for time, is_old in ((15, True), (25, False)):
+        os.utime(page, (time, time))
+        assert find_step() == ["The report on the class is older than the marks"] * is_old, time
+    os.utime(classroom.root / "gradebook.db", (30, 30))
+    assert find_step() == ["The report on the class is older than the marks"]
+    page.unlink()
+    assert list(next_step._find_report_step(classroom, ClassMarks())) == [], "nothing to report"
+
+
+def test_make_is_no_command_of_the_autograder():
+    assert next_step._format_step("See", "make demo") == ["See:", "    make demo"]
+    assert next_step._format_step("Grade", "grade") == ["Grade:", "    autograder grade"]

@@ -275,3 +275,89 @@ def test_the_newest_submission_counts_as_an_attempt_beside_the_earlier_ones(clas
         "ada": 3,
         "bo": 1,
     }
+
+
+def test_a_mark_a_rounding_below_full_is_full_and_ranges_begin_at_their_tens():
+    distribution = statistics.summarise_distribution([99.996, 99.99, 9.9, 10.0, 0.0])
+    assert distribution.full_mark_count == 1
+    assert distribution.tenths == (2, 1, 0, 0, 0, 0, 0, 0, 0, 2)
+
+
+@pytest.mark.parametrize(("points", "reasons"), [(6.0, 1), (2.0, 0)])
+def test_half_of_the_points_is_not_low(points, reasons):
+    rows = [row("ada", "softmax"), row("ada", "stable_softmax", Verdict.WRONG, points=points)]
+    marks = ClassMarks({"ada": Person(student="ada")})
+    needs = statistics.find_students_in_need([submission("ada", rows)], marks, {}, [LAB])
+    assert len(needs) == reasons
+
+
+def test_a_file_is_unreadable_if_nothing_in_it_could_be_graded():
+    marks = ClassMarks({"ada": Person(student="ada")})
+    part = submission("ada", [row("ada", "a", Verdict.MISSING), row("ada", "b", points=4)])
+    (need, *_) = [*statistics.find_students_in_need([part], marks, {}, [LAB]), None]
+    assert need is None
+    nothing = submission("ada", [])
+    assert statistics.find_students_in_need([nothing], marks, {}, [LAB]) == []
+
+
+def test_points_that_await_grading_are_not_possible_points():
+    rows = [row("ada", "a"), row("ada", "why", Verdict.MANUAL, points=8)]
+    half = submission("ada", rows, {"a": 1.0, "why": None})
+    other = submission("ada", [row("ada", "b")], penalty=1.0)
+    assert statistics.compute_student_percentages([half, other]) == {"ada": 50.0}
+
+
+def test_a_lab_counts_late_submissions_also_those_that_cost_nothing():
+    late = submission("ada", [row("ada", "a", seconds=1.0)], seconds_late=60.0)
+    slow = submission("bo", [row("bo", "a", seconds=4.0)])
+    waiting = submission("cy", [row("cy", "a", seconds=2.0)], awaiting_manual_count=2)
+    summary = statistics.summarise_lab(LAB, [late, slow, waiting], ClassMarks())
+    assert (summary.late_count, summary.awaiting_manual_count, summary.points) == (1, 1, 2.0)
+    seconds = (summary.total_seconds, summary.slowest_seconds, summary.median_seconds)
+    assert seconds == (7.0, 4.0, 2.0)
+    assert summary.distribution.count == 3
+
+
+def test_a_misconception_in_a_right_answer_is_none_and_the_usual_words_are_shown():
+    right = submission("a", [row("a", "softmax", Verdict.PASS, "transposed")])
+    assert statistics.count_misconceptions([right], {LAB: lab(LAB)}) == []
+    name = next(
+        m.name for m in lab(LAB).exercises["softmax"].misconceptions if m.name not in MISTAKES
+    )
+    means = next(m.means for m in lab(LAB).exercises["softmax"].misconceptions if m.name == name)
+    old = replace(row("a", "softmax", Verdict.WRONG, name), lab="an-old-lab")
+    usual = [submission(s, [row(s, "softmax", Verdict.WRONG, name)]) for s in ("b", "c")]
+    (found,) = statistics.count_misconceptions([submission("a", [old]), *usual], {LAB: lab(LAB)})
+    assert found.means == means and found.students == {"a", "b", "c"}
+
+
+def test_of_misconceptions_of_as_many_students_the_one_in_more_exercises_comes_first():
+    rows = [row("a", "x", Verdict.WRONG, "alpha"), row("a", "y", Verdict.WRONG, "zeta")]
+    rows.append(row("a", "z", Verdict.WRONG, "zeta"))
+    found = statistics.count_misconceptions([submission("a", rows)], {})
+    assert [(entry.name, entry.by_exercise.total()) for entry in found] == [
+        ("zeta", 2),
+        ("alpha", 1),
+    ]
+
+
+def test_the_message_of_a_group_is_that_on_its_first_exercise():
+    rows = [row("b", name, Verdict.ERROR, message=f"On {name}.") for name in ("x", "y")]
+    marks = [submission("b", rows), submission("a", rows[:1]), submission("c", [])]
+    groups = statistics.find_exercises_by_submission(marks, lambda result: True)
+    assert [(group.student, group.exercises, group.message) for group in groups] == [
+        ("b", ("x", "y"), "On x."),
+        ("a", ("x",), "On x."),
+    ]
+
+
+def test_zeros_of_blank_answers_count_when_all_others_are_graded():
+    blank = submission("a", [row("a", "why", Verdict.MANUAL)], {"why": 0.0})
+    graded = submission("b", [row("b", "why", Verdict.MANUAL)], {"why": 2.0})
+    open_mark = submission("c", [row("c", "why", Verdict.MANUAL)], {"why": None})
+    assert statistics.summarise_exercise("why", [blank, graded]).mean == 50
+    assert statistics.summarise_exercise("why", [blank, graded, open_mark]).mean == 100
+    by_hand_zero = replace(blank, manually_graded=frozenset({"why"}))
+    assert statistics.summarise_exercise("why", [by_hand_zero, graded, open_mark]).mean == 50
+    unreadable = submission("d", [row("d", "why", Verdict.MISSING)])
+    assert statistics.summarise_exercise("why", [unreadable, graded]).mean == 100

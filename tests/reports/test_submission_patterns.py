@@ -143,3 +143,39 @@ def test_the_page_shows_all_of_it(classroom, prepared):
     assert "three &lt;large&gt; scores</td>" in cases
     assert "&lt; 1 h before the due date: 2. " in page
     assert "Attempts: 1 student submitted once, 1 student submitted twice." in page
+
+
+def test_a_submission_at_the_due_date_came_before_it():
+    due = datetime(2026, 1, 2, 18)
+    marks = ClassMarks(
+        deadlines=Deadlines({LAB: due}, {("bo", LAB): timedelta(hours=2)}), policy=Policy()
+    )
+    submissions = [
+        replace(submission(student, []), timestamp=due + timedelta(hours=hours))
+        for student, hours in (("ada", 0), ("bo", 2), ("cy", 0.001), ("di", -168), ("ed", 24.5))
+    ]
+    submissions.append(submission("fi", []))  # nothing says when it came
+    counts = [span.count for span in count_arrivals(submissions, marks)]
+    assert counts == [1, 0, 0, 0, 0, 2, 1, 0, 1]
+    assert sum(counts[:SPANS_BEFORE_DUE_DATE]) == 3
+    assert count_arrivals(submissions, ClassMarks()) == []
+
+
+def test_a_person_s_points_for_a_blank_answer_decide_and_a_missing_row_is_blank():
+    stub = row("ada", "softmax", Verdict.ERROR, kind=ResultReason.STUB)
+    assert classify_outcome(submission("ada", [stub]), stub) == "blank"
+    given = submission("ada", [stub], {"softmax": 1}, manually_graded=frozenset({"softmax"}))
+    assert classify_outcome(given, stub) == "part"
+    (pattern,), _ = find_outcome_patterns(["softmax", "new"], [given])
+    assert pattern.outcomes == ("part", "blank")
+
+
+def test_patterns_with_more_points_come_before_those_of_more_students():
+    marks = [mark_with("a", "x."), mark_with("b", "x."), mark_with("c", "..")]
+    patterns, _ = find_outcome_patterns(["e0", "e1"], marks)
+    assert [pattern.students for pattern in patterns] == [("c",), ("a", "b")]
+
+
+def test_four_attempts_and_more_are_one_group():
+    marks = [replace(submission(str(n), []), attempts=n) for n in (7, 1, 4, 1, 3)]
+    assert list(count_attempts(marks).items()) == [(1, 2), (3, 1), (4, 2)]
