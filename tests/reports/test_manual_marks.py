@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import random
 import re
 from dataclasses import replace
@@ -17,15 +18,20 @@ from graded_class import (
     enrol,
     fill,
     results,
+    row,
     table,
     well_formed,
     with_policy,
 )
+from hostile_class import PIXEL
+from markupsafe import Markup
 from nbgrader.api import Gradebook
 from our_course import COURSE, Silent, lab
 
 from autograder.core.errors import AutograderError, UsageError
+from autograder.core.results import Verdict
 from autograder.gradebook.classroom import Classroom
+from autograder.reports import manual_marks
 from autograder.reports.class_page import write_report
 from autograder.reports.feedback_pages import write_feedback_pages
 from autograder.reports.manual_marks import (
@@ -615,3 +621,136 @@ def test_the_sheet_shows_a_mark_without_its_extra_credit(extra_credit, points):
     assert _manual_mark(mark, QUESTION).points == points
     mark.manually_graded = set()
     assert _manual_mark(mark, QUESTION).points == ""
+
+
+def make_question(answers=(), points=3.0):
+    """Return a question of a class without a gradebook."""
+    room = SimpleNamespace(salt="secret", root=COURSE.root / "nowhere")
+    return manual_marks.QuestionAnswers(room, lab(LAB), QUESTION, points, list(answers))
+
+
+NO_MARK = ManualMark()
+
+
+def make_answer(student, source="An answer.", mark=NO_MARK, **fields):
+    return StudentAnswer(student, student.title(), mark, source, source, **fields)
+
+
+@pytest.mark.parametrize(
+    ("cell", "points"),
+    [("", ""), ("' 2,50", "2.5"), ("\u00a02", "2"), (".5", "0.5"), ("2.", "2"), ("3.0", "3")],
+)
+def test_points_are_read_as_spreadsheets_write_them(cell, points):
+    assert manual_marks._parse_points(cell, 3.0) == points
+
+
+def test_a_name_and_a_key_are_read_as_spreadsheets_leave_them():
+    assert manual_marks._comparable_name("'007 Ada") == manual_marks._comparable_name("7 ADA")
+    assert manual_marks._split_key("'ABC-def-g") == ("abc", "def", "g")
+    assert manual_marks._split_key("") == ("", "", "")
+
+
+def test_a_comment_that_only_a_spreadsheet_changed_is_the_same():
+    question = make_question()
+    marks = [ManualMark("1", text) for text in ("Don't  do\nit.", "Dont do it.", "Do it.")]
+    hashes = [question.hash_mark(mark) for mark in marks]
+    assert hashes[0] == hashes[1] != hashes[2]
+    assert manual_marks._parse_comment("'=3+3") == "=3+3"
+    assert manual_marks._parse_comment("'tis") == "'tis"
+
+
+def test_of_many_invalid_rows_the_first_are_named_and_the_others_counted(monkeypatch):
+    answers = [make_answer(f"s{number}") for number in range(manual_marks.MAX_REPORTED_ROWS + 1)]
+    question = make_question(answers)
+
+    def read_rows_of(names):
+        for name in names:
+            answer = next(answer for answer in answers if answer.student == name)
+            key = question.make_row_key(answer)
+            yield manual_marks._SheetRow(f"x.csv, row {name}", answer.name, "9", "", key)
+
+    monkeypatch.setattr(manual_marks, "_read_filled_in_rows", read_rows_of)
+    for count, last in ((0, "row s11"), (1, "… and 1 row more.")):
+        names = [answer.student for answer in answers[: manual_marks.MAX_REPORTED_ROWS + count]]
+        with pytest.raises(SheetError) as error:
+            manual_marks.merge_sheets(question, [names])
+        lines = str(error.value).split("\n")
+        assert len(lines) == 1 + manual_marks.MAX_REPORTED_ROWS + count and last in lines[-1]
+
+
+def test_a_long_answer_is_cut_in_the_sheet_and_its_points_and_number_are_there():
+    answer = make_answer(
+        "ada", "x" * (manual_marks.MAX_CELL_CHARACTERS + 1), ManualMark("2", "So.")
+    )
+    row_of_ada = manual_marks._make_sheet_row(make_question(), 7, "1: first", answer)
+    number, name, alike, points, of, comment, text, _ = row_of_ada
+    assert (number, name, alike, points, of, comment) == (7, "Ada", "1: first", "2", "3", "So.")
+    assert len(text) == manual_marks.MAX_CELL_CHARACTERS
+
+
+def test_a_verdict_is_that_of_an_exercise_with_its_mistake():
+    def verdict_of(exercise, verdict, misconception=None):
+        result = row(student="ada", exercise=exercise, verdict=verdict, misconception=misconception)
+        return manual_marks._describe_verdict(lab(LAB), result)
+
+    assert verdict_of("softmax", Verdict.WRONG, "wrong-axis") == "wrong: wrong axis"
+    assert verdict_of("softmax", Verdict.PASS) == "pass"
+    assert verdict_of(QUESTION, Verdict.MANUAL) == ""
+    assert manual_marks._describe_verdict(lab(LAB), None) == ""
+
+
+def test_pasted_pictures_are_named_in_the_sheet_and_make_answers_different(tmp_path):
+    sources = []
+    for picture in (PIXEL, PIXEL.replace("AAE", "AAI", 1), None):
+        cell = {
+            "cell_type": "markdown",
+            "source": "See.",
+            "metadata": {"nbgrader": {"grade_id": QUESTION}},
+        }
+        if picture:
+            cell["attachments"] = {"a.png": {"image/png": picture}}
+            cell["source"] = "See. ![](attachment:a.png)"
+        path = tmp_path / "x.ipynb"
+        path.write_text(json.dumps({"cells": [cell]}))
+        text = manual_marks.read_answer_as_json(str(COURSE.root), LAB, QUESTION, str(path), False)
+        sources.append(json.loads(text)["source"])
+    assert sources[2] == "See." and len(set(sources)) == 3
+    assert "[1 picture, " in sources[0] and sources[0].endswith(": see the page]")
+
+
+def test_old_spreadsheets_and_too_large_files_are_no_sheets(tmp_path, monkeypatch):
+    path = tmp_path / "x.xls"
+    path.write_bytes(b"\xd0\xcf\x11\xe0...")
+    with pytest.raises(SheetError, match="own file"):
+        manual_marks._read_sheet_text(path)
+    monkeypatch.setattr(manual_marks, "MAX_SHEET_BYTES", 3)
+    path.write_bytes(b"key,")
+    with pytest.raises(SheetError, match="is larger than 0 MB"):
+        manual_marks._read_sheet_text(path)
+
+
+def test_a_sheet_begins_with_a_mark_of_utf8_and_the_scheme_and_has_numbers():
+    question = make_question([make_answer("ada"), make_answer("bo", "Quite another text.")])
+    text = manual_marks._format_marking_sheet(question, list(group_answers(question.answers)))
+    assert text.startswith("\ufeff") and "\r\n" in text
+    lines = list(csv.reader(io.StringIO(text[1:], newline="")))
+    assert lines[0][0].startswith(f"{LAB}, {QUESTION}: 3 points. ") and lines[1] == []
+    assert [line[0] for line in lines[2:]] == ["number", "1", "2"]
+
+
+def test_the_page_of_answers_says_how_many_have_what():
+    answers = [
+        make_answer("ada", mark=ManualMark("2", "Fine."), html=Markup("<p>1</p>")),
+        make_answer("bo", mark=ManualMark("1", "Less."), html=Markup("<p>1</p>"), verdict="pass"),
+        make_answer("cy", "Something quite different is here.", html=Markup("<p>2</p>")),
+    ]
+    question = make_question(answers, points=1.0)
+    question.blank_count = 2
+    page = manual_marks._render_answers_page(question, list(group_answers(answers)))
+    text = " ".join(re.sub(r"<[^>]+>", " ", page).split())
+    assert "3 answers, 1 point each; 1 without a mark" in text
+    assert "2 submissions left it as it was handed out: no answer, no points." in text
+    assert "Group 1: 2 answers, the same" in text and "Each by itself 3 Cy" in text
+    assert "1 Ada 2 of 1 2 Bo (pass) 1 of 1" in text
+    assert "1: Fine. 2: Less." in text and "Marking scheme" in text and "The question" in text
+    well_formed(page)

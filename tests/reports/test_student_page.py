@@ -3,6 +3,7 @@
 import re
 import shutil
 import time
+from base64 import b64decode, b64encode
 
 import nbformat
 import pytest
@@ -17,12 +18,14 @@ from graded_class import (
     well_formed,
     with_policy,
 )
+from hostile_class import PIXEL
 from our_course import COURSE, Silent, lab
 
 from autograder.authoring.released_notebook import release_notebook
 from autograder.core.notebook_cells import get_grade_id
 from autograder.core.results import ResultReason
 from autograder.gradebook.nbgrader_db import GradebookError
+from autograder.gradebook.regrade_requests import RegradeRequest
 from autograder.grading.grade_submission import NOT_RUN_OUTPUT, grade_unreadable_submission
 from autograder.reports import feedback_pages, safe_html, student_page
 from autograder.reports.feedback_pages import write_feedback_pages
@@ -437,3 +440,174 @@ def test_a_page_holds_no_control_characters_and_no_text_turned_round(tmp_path, m
     )
     safe_html._make_template_environment.cache_clear()
     assert page == "<p>Ada\ufffd[2J\ufffd\ufffd\ufffdgpj.exe</p>\ta\ufffdb"
+
+
+def released(*cells):
+    """Return a released notebook with the exercise "ex"; a cell is its type, source and grade_id."""
+    nodes = []
+    for kind, source, grade_id, *more in cells:
+        metadata = {"nbgrader": {"grade_id": grade_id, **dict(more)}} if grade_id else {}
+        nodes.append(
+            nbformat.from_dict({"cell_type": kind, "source": source, "metadata": metadata})
+        )
+    return student_page.ReleasedNotebook(
+        frozenset({"ex"}), tuple(nodes), frozenset(node.source for node in nodes)
+    )
+
+
+def test_a_question_is_the_text_just_before_its_answer():
+    notebook = released(
+        ("markdown", "Why **so**?", ""),
+        ("markdown", "YOUR ANSWER", "why"),
+        ("code", "x = 1", ""),
+        ("markdown", "YOUR ANSWER", "what"),
+    )
+    assert "<strong>so</strong>" in student_page.render_question_text(notebook, "why")
+    for name in ("what", "unknown"):
+        assert student_page.render_question_text(notebook, name) == ""
+    assert student_page.render_question_text(released(("code", "", "why")), "why") == ""
+
+
+def test_the_handed_out_lab_has_no_test_cells():
+    notebook = released(
+        ("markdown", "Text", ""),
+        ("code", "def ex", "ex", ("solution", True)),
+        ("code", "check(ex)", "test-ex", ("grade", True)),
+    )
+    page = student_page._render_released_notebook(notebook)
+    assert "Text" in page and "ex" in page and "check" not in page
+
+
+def test_only_what_the_student_added_is_among_the_other_cells():
+    notebook = released(("markdown", "Text", ""))
+
+    def cell_of(source, **fields):
+        return {"cell_type": "code", "source": source, "metadata": {}, **fields}
+
+    not_run = nbformat.from_dict(NOT_RUN_OUTPUT)
+    cells = [
+        cell_of("mine"),
+        cell_of("  "),
+        cell_of("Text"),
+        cell_of("note", id="grader-notes"),
+        cell_of("graded", metadata={"nbgrader": {"grade_id": "x"}}),
+        cell_of("drawing", outputs=[not_run]),
+    ]
+    found = student_page._find_added_or_changed_cells(notebook, cells)
+    assert [found_cell["source"] for found_cell in found] == ["mine"]
+
+
+def render(cells, lines=(), **fields):
+    summary_of_page = student_page.FeedbackSummary(
+        "Course", "ada", "Ada L", "Title", "lab", "1 of 2", (), tuple(lines), **fields
+    )
+    notebook = released(("markdown", "Text", ""))
+    return student_page.render_student_page(summary_of_page, notebook, {"cells": cells})
+
+
+def test_cells_and_outputs_beyond_a_number_are_counted_or_left_out():
+    stream = {"output_type": "stream", "name": "stdout", "text": "out"}
+    outputs = [stream] * (student_page.MAX_CELL_OUTPUTS + 1)
+    cells = [
+        {"cell_type": "code", "source": f"x{number}", "metadata": {}, "outputs": outputs}
+        for number in range(student_page.MAX_EXTRA_CELLS + 1)
+    ]
+    page = render(cells)
+    count = student_page.MAX_EXTRA_CELLS
+    assert f"Your other cells ({count + 1})" in page and "1 more cell is left out." in page
+    assert page.count("<pre>out</pre>") == count * student_page.MAX_CELL_OUTPUTS
+    assert "left out" not in render(cells[:1])
+
+
+def test_a_line_shows_all_that_it_has():
+    requests = (RegradeRequest("Why?", "Axis 1."), RegradeRequest("And so?"))
+    line = student_page.SummaryLine(
+        "ex",
+        "✎",
+        "points given by a person",
+        "1 of 2",
+        "`x` is wrong.",
+        "Why?",
+        "See me.",
+        requests,
+    )
+    answer_cell = {
+        "cell_type": "code",
+        "source": "# mine",
+        "metadata": {"nbgrader": {"grade_id": "ex"}},
+    }
+    page = render([answer_cell], [line], awaiting=("a",), notes=("A link.",))
+    text = summary(page)
+    assert "✎ ex points given by a person 1 of 2 x is wrong.To think about: Why?See me." in text
+    assert "You asked: Why? Answer: Axis 1. You asked: And so? Answer: not yet." in text
+    assert "How your file was readA link." in text
+    assert "One answer still awaits manual grading, and is not included in these points." in text
+    assert '<li class="right">' in page and "# mine" in page, "coloured, since it is short"
+    two = summary(render([], [line], awaiting=("a", "b")))
+    assert "2 answers still await manual grading, and are not included in these points." in two
+
+
+def test_given_lines_are_folded_from_four_on_and_not_counted_twice():
+    line = student_page.SummaryLine("ex", "✓", "right", "2 of 2")
+    for count, is_folded in ((3, False), (4, True)):
+        given = [f"given {number}" for number in range(count)]
+        parts = list(student_page.split_code([*given, "x"], line, "\n".join([*given, "mine"])))
+        assert (len(parts) == 2) == is_folded, count
+    same = ["same"] * 6
+    parts = list(student_page.split_code([*same, "stub"], line, "\n".join([*same, "mine", "end"])))
+    assert [heading for heading, _ in parts] == ["The first 6 lines, as they were handed out", ""]
+    assert "\n".join(text for _, text in parts) == "\n".join([*same, "mine", "end"])
+
+
+# One pixel: the beginning of a file, and the part that says its size.
+JPEG = b"\xff\xd8\xff\xc0\x00\x0b\x08\x00\x01\x00\x01\x01\x01\x11\x00"
+
+
+def test_outputs_of_each_kind():
+    def output(**data):
+        return {"output_type": "display_data", "data": data}
+
+    png, jpeg = (
+        safe_html.render_output(output(**{mime: b64encode(data).decode(), "text/plain": "text"}))
+        for mime, data in (("image/png", b64decode(PIXEL)), ("image/jpeg", JPEG))
+    )
+    assert "src=" in png and "src=" in jpeg and "text" not in png + jpeg
+    error = {"output_type": "error", "ename": "ValueError", "evalue": "too <large>"}
+    assert safe_html.render_output(error) == "<pre>ValueError: too &lt;large&gt;</pre>"
+    assert safe_html.render_output(output(**{"text/plain": [" ", "\n"]})) == ""
+    assert safe_html.render_output(output(**{"text/plain": ["a\n", "b"]})) == "<pre>a\nb</pre>"
+
+
+def test_links_of_the_lab_lead_into_the_page_or_to_the_web():
+    html = safe_html.render_lab_markdown(
+        "[a](#x) [b](https://x.org) [c](http://x.org) [d](../d.ipynb)"
+    )
+    assert re.findall(r'href="([^"]*)"', html) == ["#x", "https://x.org"]
+    assert "c" in html and "d" in html
+
+
+def test_numbers_and_lengths_of_time_on_pages():
+    assert safe_html._format_number(-0.256) == "−0.26" and safe_html._format_number(None) == "–"
+    assert safe_html._format_share(0.5) == safe_html._format_percent(50.0)
+    assert safe_html._format_share(None) == "–"
+    assert [safe_html._format_plural(n, "student") for n in (1, 2)] == ["1 student", "2 students"]
+    assert safe_html._format_plural(2, "cell is", "cells are") == "2 cells are"
+    durations = {
+        9.94: "9.9 s",
+        59.4: "59 s",
+        119.6: "2 min 0 s",
+        3600: "1 h 0 min",
+        86400: "1 d 0 h",
+    }
+    for seconds, text in durations.items():
+        assert safe_html.format_duration(seconds) == text
+
+
+def test_a_renderer_counts_the_characters_of_the_whole_page(monkeypatch):
+    monkeypatch.setattr(safe_html, "MAX_HIGHLIGHTED_CHARACTERS", 10)
+    monkeypatch.setattr(safe_html, "MAX_MARKDOWN_CHARACTERS", 10)
+    renderer = safe_html.StudentTextRenderer()
+    codes = [str(renderer.render_code("x = 1")) for _ in range(3)]
+    assert ["<span" in code for code in codes] == [True, True, False]
+    texts = [str(renderer.render_prose({}, "**b**")) for _ in range(3)]
+    assert ["<strong>" in text for text in texts] == [True, True, False]

@@ -1,0 +1,279 @@
+"""Sentences of `autograder show`, of the term and of the report, without a gradebook."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from types import SimpleNamespace
+from zoneinfo import ZoneInfo
+
+import pytest
+from graded_class import LAB, row, submission
+from our_course import COURSE, lab
+
+from autograder.core.results import ResultReason, Verdict
+from autograder.gradebook.deadlines import Deadlines
+from autograder.gradebook.graded_submission import GradedSubmission
+from autograder.gradebook.policy import Policy
+from autograder.gradebook.regrade_requests import RegradeRequest
+from autograder.intake import Origin, Person
+from autograder.reports import class_page, terminal
+from autograder.reports import term as term_module
+from autograder.reports.marks import ClassMarks, Mark
+from autograder.reports.platform_csv import PlatformTable
+from autograder.reports.term import (
+    ClassTerm,
+    LabContribution,
+    LabStatus,
+    StudentTermResult,
+    TermRules,
+)
+
+
+def make_marks(**fields):
+    points = {LAB: {"softmax": 4.0, "why": 2.0}}
+    return ClassMarks(
+        policy=Policy(points=points, zone=ZoneInfo("Europe/Paris"), due_dates={LAB: None}), **fields
+    )
+
+
+def describe(rows, mark=None, requests=None, **fields):
+    marks = make_marks(regrade_requests={("ada", LAB): requests or {}})
+    if mark:
+        marks.marks["ada", LAB] = mark
+    graded = GradedSubmission(tuple(rows), None, **fields)
+    return list(terminal._describe_submission("ada", LAB, marks, graded))
+
+
+def test_each_verdict_has_its_sign_and_a_message_that_is_one_line():
+    rows = [
+        row("ada", "softmax", points=4),
+        row("ada", "a", Verdict.WRONG, "transposed", "Not\n  ✓ b right"),
+        row("ada", "why", Verdict.MANUAL),
+        row("ada", "b", Verdict.FAULT, message="No room."),
+    ]
+    lines = describe(rows, notes=("A link.",), log=("Forged messages came.",))
+    assert [" ".join(line.split()) for line in lines] == [
+        f"ada, {LAB}",
+        "Note: A link.",
+        "Note: Forged messages came.",
+        "✓ softmax 4 of 4 pass",
+        "✗ a 0 of 2 wrong [transposed]",
+        "Not ✓ b right",
+        "✎ why – of 2 manual",
+        "! b – of 2 fault",
+        "No room.",
+    ]
+
+
+def test_points_are_today_s_and_a_person_s():
+    mark = Mark(
+        student="ada",
+        lab=LAB,
+        scores={"softmax": 1.5},
+        points={"softmax": 4.0},
+        timestamp=datetime(2026, 1, 2, 17),
+    )
+    lines = describe([row("ada", "softmax")], mark)
+    assert lines[0] == f"ada, {LAB}, submitted Fri 2 January 2026, 18:00 CET"
+    assert "1.5 of 4" in lines[1] and lines[-1] == "  In all 1.5 of 4"
+
+
+def test_requests_stand_below_their_exercise_with_their_answers():
+    requests = {"softmax": (RegradeRequest("Why?"), RegradeRequest("And now?", "Yes."))}
+    lines = describe([row("ada", "softmax"), row("ada", "b")], requests=requests)
+    assert [line.strip() for line in lines[2:4]] == [
+        "Asked: Why? Answer: not yet.",
+        "Asked: And now? Answer: Yes.",
+    ]
+
+
+def test_the_total_says_what_was_taken_off_and_what_is_open():
+    plain = Mark(student="ada", lab=LAB, scores={"a": 2.0}, points={"a": 2.0})
+    totals = {
+        "  In all 2 of 2": plain,
+        "  In all 1.5 of 2, 0.5 off for lateness": replace(plain, penalty=0.5),
+        "  In all 2 of 2; 1 awaiting manual grading": replace(plain, awaiting_manual_count=1),
+        "  In all 2 of 2; interrupted: run `autograder grade` again": replace(
+            plain, interrupted=True
+        ),
+    }
+    for text, mark in totals.items():
+        assert terminal._describe_total_and_open_grading(mark) == text
+
+
+def contribution(status, share=None, name="a"):
+    return LabContribution(name, Fraction(1), share, status)
+
+
+def test_the_term_so_far_in_one_line():
+    waits = (contribution(LabStatus.AWAITING_GRADING),)
+    texts = {
+        "nothing counts yet": StudentTermResult(()),
+        "nothing counts yet; a lab awaits grading": StudentTermResult(waits),
+        "81.9 of 100": StudentTermResult((), result="81.9"),
+        "81.9 of 100, grade B; a lab awaits grading": StudentTermResult(
+            waits, result="81.9", grade="B"
+        ),
+    }
+    for text, result in texts.items():
+        assert terminal._describe_term("ada", result) == f"ada, the term so far: {text}"
+
+
+def test_a_whole_name_goes_before_longer_ones(monkeypatch, classroom):
+    people = {
+        "x1": Person(student="x1", name="Ada Li"),
+        "x2": Person(student="x2", name="Ada Lind"),
+    }
+    monkeypatch.setattr(terminal, "read_class_list", lambda room: SimpleNamespace(people=people))
+    assert terminal._find_folder_by_name(classroom, ["x1", "x2"], "ada li") == "x1"
+    assert terminal._find_folder_by_name(classroom, ["x1", "x2"], "nobody") == "nobody"
+
+
+# Rules of the term
+
+
+def test_the_rules_are_told_as_they_are():
+    weights = {"a": Fraction(1), "b": Fraction(2), "c": Fraction(0)}
+    all_count = TermRules(weights, best=2, decimals=0).sentences
+    assert all_count[0].endswith("each with its weight.") and "Of the" not in all_count[0]
+    assert all_count[2] == "The result is rounded to a whole number, halves up."
+    some = TermRules(weights, best=1, decimals=2, grades=((Fraction(0), "F"),)).sentences
+    assert some[0].endswith("Of the 2 labs the 1 count that give most.")
+    assert some[2].startswith("The result is rounded to 2 decimals, halves up, and the grade")
+
+
+def read_rules(**term):
+    return term_module.read_term_rules(replace(COURSE, term=term))
+
+
+def test_only_labs_with_a_weight_can_be_the_best_and_weights_are_exact():
+    weights = dict.fromkeys(COURSE.labs, 0) | {LAB: 0.1, "training": 0.2}
+    rules = read_rules(weights=weights, best=2, grades={"A": 89.9, "F": 0})
+    assert rules.weights[LAB] == Fraction(1, 10) and rules.grades[0] == (Fraction(899, 10), "A")
+    with pytest.raises(
+        term_module.CourseError, match="best is 3; a number of labs is expected, 1 to 2"
+    ):
+        read_rules(weights=weights, best=3)
+
+
+@pytest.mark.parametrize(("minutes", "status"), [(9, "not due yet"), (11, "not submitted, so 0")])
+def test_a_lab_is_missing_after_the_grace(minutes, status):
+    due = datetime(2026, 1, 2, 18, tzinfo=UTC)
+    marks = make_marks()
+    marks.policy = replace(marks.policy, grace=timedelta(minutes=10), due_dates={LAB: due})
+    marks.deadlines = Deadlines({LAB: due.replace(tzinfo=None)})
+    now = due.replace(minute=minutes)
+    found = term_module._compute_term_lab(Fraction(1), marks, "ada", LAB, now)
+    assert found.status == status
+
+
+# Sentences and addresses of the report
+
+
+def make_report(marks, labs=(LAB,), **fields):
+    return class_page.ClassReport(
+        marks=marks,
+        labs={name: lab(name) for name in labs},
+        missing={},
+        unreadable_results=[],
+        terms=None,
+        now=datetime(2026, 1, 2, tzinfo=UTC),
+        **fields,
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "sentence"),
+    [
+        (1, "1 grade awaits manual grading, and is left empty in the tables."),
+        (2, "2 grades await manual grading, and are left empty in the tables."),
+    ],
+)
+def test_the_report_names_its_tables_and_what_they_leave_out(count, sentence):
+    marks = make_marks()
+    for number in range(count):
+        mark = submission(f"s{number}", [row("s", "a")], awaiting_manual_count=2)
+        marks.marks[f"s{number}", LAB] = mark
+    tables = (
+        PlatformTable("canvas.csv", "Canvas", "", 1, "they are unknown"),
+        PlatformTable("moodle.csv", "Moodle", "", 0, "x"),
+    )
+    report = make_report(marks, files=tables)
+    assert class_page._describe_mark_tables(report) == [
+        "Tables of marks beside it: grades.csv, canvas.csv, moodle.csv.",
+        sentence,
+        "canvas.csv leaves out 1 student: they are unknown.",
+    ]
+
+
+def test_commands_for_manual_grading_are_of_labs_that_await_it():
+    marks = make_marks()
+    open_mark = submission("ada", [row("ada", "a")], awaiting_manual_count=1)
+    marks.marks["ada", LAB] = open_mark
+    marks.marks["ada", "training"] = replace(open_mark, lab="training", awaiting_manual_count=0)
+    assert make_report(marks, (LAB, "training")).manual_grading_commands == [
+        f"autograder answers {LAB} explain-flat"
+    ]
+
+
+def test_addresses_are_quoted_and_a_name_too_long_for_a_file_has_none():
+    long_name = "x" * class_page.MAX_PAGE_NAME_BYTES
+    marks = make_marks(students={name: Person(student=name) for name in ("a b#c", long_name)})
+    assert make_report(marks).addresses == {"a b#c": "students/a%20b%23c.html"}
+
+
+def test_only_pages_of_labs_are_linked(classroom):
+    for name in (f"a b/{LAB}/{LAB}.html", f"ada/{LAB}/other.html"):
+        path = classroom.feedback / name
+        path.parent.mkdir(parents=True)
+        path.write_text("")
+    assert class_page._find_feedback_page_addresses(classroom) == {
+        ("a b", LAB): f"../feedback/a%20b/{LAB}/{LAB}.html"
+    }
+
+
+def test_what_is_late_without_a_time_asked_and_shared_is_pending():
+    marks = make_marks()
+    for student, timestamp in (("ada", None), ("bo", datetime(2026, 1, 2))):
+        mark = submission(student, [row(student, "softmax")], timestamp=timestamp)
+        marks.marks[student, LAB] = mark
+        marks.students[student] = Person(student=student)
+    late = {(name, LAB): Origin(platform="Canvas", late=True) for name in ("ada", "bo")}
+    marks.class_list = replace(marks.class_list, origins=late)
+    marks.partners = {("ada", LAB): ("ada", "bo"), ("bo", LAB): ("ada", "bo")}
+    marks.regrade_requests = {
+        ("ada", LAB): {"softmax": (RegradeRequest("Why?"), RegradeRequest("So?", "Yes."))}
+    }
+    pending = class_page._pending_matters_for_template(make_report(marks))
+    assert [mark.student for mark in pending["late_without_time"]] == ["ada"]
+    assert pending["open_requests"] == [("ada", LAB, "softmax", "Why?")]
+    assert pending["partners"] == [(LAB, ("ada", "bo"))]
+
+
+def test_a_blank_exercise_is_not_among_the_errors():
+    marks = make_marks()
+    rows = [row("ada", "a", Verdict.ERROR, kind=ResultReason.STUB), row("ada", "b", Verdict.CRASH)]
+    marks.marks["ada", LAB] = submission("ada", rows)
+    marks.students["ada"] = Person(student="ada")
+    groups = class_page._pending_matters_for_template(make_report(marks))["verdict_groups"]
+    assert [(verdict, [group.exercises for group in found]) for verdict, _, _, found in groups] == [
+        (Verdict.CRASH, [("b",)])
+    ]
+
+
+def test_sections_are_compared_if_there_are_two_and_grades_are_of_who_is_in_the_class():
+    marks = make_marks(students={"ada": Person(student="ada", section="A")})
+    assert class_page._summarise_sections(make_report(marks)) == []
+    marks.students["bo"] = Person(student="bo", withdrawn=True)
+    assert [name for name, *_ in class_page._summarise_sections(make_report(marks))] == ["", "A"]
+    rules = TermRules({}, grades=((Fraction(50), "A"), (Fraction(0), "F")))
+    terms = ClassTerm(rules, dict.fromkeys(("ada", "bo"), StudentTermResult((), grade="A")))
+    assert class_page._count_grades(terms, marks) == [("A", 1), ("F", 0)]
+
+
+def test_dropped_exercises_are_named():
+    marks = make_marks(students={"ada": Person(student="ada")})
+    marks.policy = replace(marks.policy, points={LAB: {"softmax": 0.0, "why": 2.0}})
+    marks.marks["ada", LAB] = submission("ada", [row("ada", "why")])
+    statistics = class_page._statistics_for_template(make_report(marks))
+    assert statistics["dropped"] == {LAB: ["softmax"]}
