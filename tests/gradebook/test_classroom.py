@@ -1,0 +1,355 @@
+"""Files of the classroom's folder, attempts, and the small rules of the gradebook, without a database."""
+
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from zoneinfo import ZoneInfo
+
+import pytest
+from graded_class import LAB, enrol, results, row
+from our_course import COURSE
+
+from autograder.core.errors import UsageError
+from autograder.core.results import Verdict
+from autograder.gradebook import attempt_choice, gradebook_writer, nbgrader_db
+from autograder.gradebook.attempt_choice import GradedAttempt
+from autograder.gradebook.class_list import ClassList, ClassListError, read_class_list
+from autograder.gradebook.classroom import (
+    MAX_ATTEMPTS,
+    MAX_SMALL_TEXT_BYTES,
+    Classroom,
+    read_small_text,
+    read_submitted_notebook,
+)
+from autograder.gradebook.deadlines import Deadlines, merge_deadlines, set_aside_invalid_timestamp
+from autograder.gradebook.gradebook_records import ReplacedAnswerMark, describe_earlier_mark
+from autograder.gradebook.policy import Policy, SubmissionTiming
+from autograder.intake import Origin, Person
+
+
+def submit(room, student, name=LAB):
+    folder = room.submitted / student / name
+    folder.mkdir(parents=True)
+    (folder / f"{name}.ipynb").write_text("{}")
+    return folder
+
+
+def test_submissions_are_sorted_and_hidden_or_odd_folders_are_none(classroom):
+    for student in ("zoe", "ada", ".cache", "ada ", "a\u202eb"):
+        submit(classroom, student)
+    submit(classroom, "ada", "no-lab")
+    submit(classroom, "ada", ".ipynb_checkpoints")
+    (classroom.submitted / "file").write_text("")
+    assert classroom.list_submissions([LAB]) == [("ada", LAB), ("zoe", LAB)]
+    assert classroom.list_unknown_folders() == ["ada/no-lab"]
+    assert classroom.list_unusable_student_folders() == ["'a\\u202eb'", "'ada '"]
+
+
+def test_a_gradebook_has_the_same_address_from_every_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    room = Classroom("class", COURSE)
+    assert room.db == f"sqlite:///{tmp_path.resolve() / 'class' / 'gradebook.db'}"
+    assert room.uses_default_db and not Classroom("class", COURSE, "sqlite://").uses_default_db
+    with pytest.raises(UsageError, match="There is no folder class/submitted"):
+        room.require_submissions()
+
+
+def test_a_probe_of_the_folder_leaves_nothing(classroom):
+    classroom.root.mkdir()
+    classroom.require_writable()
+    assert list(classroom.root.iterdir()) == []
+
+
+def test_the_secret_stays_and_is_the_owner_s(classroom):
+    classroom.root.mkdir()
+    first = classroom.salt
+    assert Classroom(classroom.root, COURSE).salt == first and len(first) == 32
+    assert (classroom.root / "secret").stat().st_mode & 0o077 == 0
+
+
+def attempt_name(number):
+    return f"20260101T0000{number:02}Z-{'0' * 12}.ipynb"
+
+
+def test_the_newest_earlier_attempts_are_read_with_their_own_times(classroom):
+    (submit(classroom, "ada") / "timestamp.txt").write_text("2026-02-01 10:00:00 UTC")
+    folder = classroom.root / "submitted-earlier" / "ada" / LAB
+    folder.mkdir(parents=True)
+    for number in range(MAX_ATTEMPTS + 1):
+        (folder / attempt_name(number)).write_text("{}")
+        (folder / attempt_name(number)).with_suffix(".txt").write_text(f"time {number}")
+    (folder / "by-hand.ipynb").write_text("{}")
+    attempts = classroom.read_attempts("ada", LAB)
+    names = [attempt_name(number) for number in range(MAX_ATTEMPTS, 0, -1)]
+    assert list(attempts) == ["", *names]
+    assert attempts[names[0]].timestamp == f"time {MAX_ATTEMPTS}"
+    assert attempts[""].timestamp == "2026-02-01 10:00:00 UTC"
+    assert classroom.read_attempt_time("ada", LAB, "../x.ipynb") is None
+
+
+def test_the_stored_choice_counts_only_where_the_best_attempt_does(classroom):
+    submit(classroom, "ada")
+    attempt_choice.store_counted_attempt(classroom, "ada", LAB, attempt_name(1))
+    assert classroom.find_counted_attempt("ada", LAB) == ""
+    best = SimpleNamespace(**vars(classroom.course) | {"policy": {"attempts": "best"}})
+    classroom.course = best
+    assert classroom.find_counted_attempt("ada", LAB) == attempt_name(1)
+    # The file of the attempt is gone, so the newest one is marked.
+    assert classroom.read_submission("ada", LAB).content == b"{}"
+    attempt_choice.store_counted_attempt(classroom, "ada", LAB, "")
+    assert classroom.find_counted_attempt("ada", LAB) == ""
+
+
+def test_an_index_of_attempts_keeps_those_of_other_labs_and_lists_what_is_there(classroom):
+    longer = f"{LAB}.attempt-x"  # no lab, but a name with the lab's at its beginning
+    for name in (LAB, "training", f"{LAB}-2", longer):
+        graded = results("ada")
+        attempt_choice.store_attempt(classroom, "ada", name, "1" * 64, graded)
+    attempt_choice.store_attempt(classroom, "ada", LAB, "2" * 64, results("ada"))
+    kept = [GradedAttempt("2" * 64, {"softmax": 1.0}), GradedAttempt("3" * 64)]
+    attempt_choice.write_attempt_index(classroom, "ada", LAB, kept)
+    assert attempt_choice.read_attempt_index(classroom, "ada", LAB) == kept[:1]
+    assert attempt_choice.load_attempt(classroom, "ada", LAB, "1" * 64) is None
+    for name in ("training", f"{LAB}-2"):
+        assert attempt_choice.load_attempt(classroom, "ada", name, "1" * 64), name
+
+
+def test_the_best_attempt_is_that_with_most_points_after_its_penalty():
+    due = datetime(2026, 1, 2)
+    policy = Policy(penalty_per_day=0.5, points={LAB: {"a": 2.0, "b": 1.0}})
+    deadlines = Deadlines({LAB: due})
+    late, early = due + timedelta(hours=1), due - timedelta(hours=1)
+
+    def best(**attempts):
+        return attempt_choice.find_best_attempt(("ada", LAB), attempts, policy, deadlines)
+
+    assert best(new=(late, {"a": 1.0, "b": 1.0}), old=(early, {"a": 1.0})) == "old"
+    assert best(new=(early, {"a": 0.5}), old=(early, {"b": 1.0})) == "new", "as good, and newer"
+    assert best(new=(None, {"gone": 1.0}), old=(early, {"b": 0.1})) == "old"
+    assert best() == ""
+
+
+def test_the_only_notebook_is_taken_whatever_its_name(tmp_path):
+    (tmp_path / ".hidden.ipynb").write_text("1")
+    data, note = read_submitted_notebook(tmp_path, LAB)
+    assert data is None and note.endswith("(none was submitted).")
+    (tmp_path / "mine.ipynb").write_text("2")
+    data, note = read_submitted_notebook(tmp_path, LAB)
+    assert (
+        data == b"2" and note == f"The file was called 'mine.ipynb'; it was taken as {LAB}.ipynb."
+    )
+    (tmp_path / "other.ipynb").write_text("3")
+    data, note = read_submitted_notebook(tmp_path, LAB)
+    assert data is None and note.endswith("(there are 2 others).")
+    (tmp_path / f"{LAB}.ipynb").write_text("4")
+    assert read_submitted_notebook(tmp_path, LAB) == (b"4", "")
+
+
+def test_a_small_text_is_one_with_a_few_characters(tmp_path):
+    path = tmp_path / "timestamp.txt"
+    for text, found in (
+        (" a\0b \n", "a b"),
+        ("  ", None),
+        ("x" * MAX_SMALL_TEXT_BYTES, "x" * MAX_SMALL_TEXT_BYTES),
+        ("x" * (MAX_SMALL_TEXT_BYTES + 1), None),
+    ):
+        path.write_text(text)
+        assert read_small_text(path) == found
+    assert read_small_text(tmp_path / "none") is None
+
+
+def test_a_timestamp_that_is_no_time_is_set_aside(tmp_path):
+    path = tmp_path / "timestamp.txt"
+    assert not set_aside_invalid_timestamp(tmp_path)
+    path.write_text("2026-01-02 18:00:00 UTC")
+    assert not set_aside_invalid_timestamp(tmp_path) and path.is_file()
+    for text in ("yesterday-ish", "1066-10-14 09:00:00 UTC"):
+        path.write_text(text)
+        assert set_aside_invalid_timestamp(tmp_path) and not path.exists(), text
+        assert (tmp_path / "timestamp.txt.unreadable").read_text() == text
+
+
+# Deadlines and groups
+
+
+def test_the_roster_s_extension_and_course_toml_s_date_go_first():
+    due = datetime(2026, 1, 2, 18, tzinfo=ZoneInfo("Europe/Paris"))
+    policy = Policy(due_dates={LAB: due, "training": None})
+    class_list = ClassList(
+        people={"ada": Person(student="ada", extension={"": "1 day", "training": "2026-01-06"})}
+    )
+    in_gradebook = datetime(2026, 1, 5)
+    found = merge_deadlines(
+        policy,
+        class_list,
+        {LAB: in_gradebook, "training": in_gradebook},
+        {("ada", LAB): timedelta(days=9), ("bo", LAB): timedelta(days=3)},
+    )
+    assert found.due_dates == {LAB: datetime(2026, 1, 2, 17), "training": in_gradebook}
+    assert found.extensions == {
+        ("ada", LAB): timedelta(days=1),
+        ("ada", "training"): datetime(2026, 1, 6, 23, 59, 59) - in_gradebook,
+        ("bo", LAB): timedelta(days=3),
+    }
+    anonymous = found.with_pseudonyms({"bo": "student-1"})
+    assert anonymous.extensions == {("student-1", LAB): timedelta(days=3)}
+    assert found.find_deadline("bo", LAB) == datetime(2026, 1, 5, 17, tzinfo=UTC)
+
+
+def test_a_group_has_one_file_for_one_lab():
+    members = ("ada", "bo", "cy")
+    origins = {
+        (student, LAB): Origin(members=members, sha256="7" if student != "cy" else "8")
+        for student in members
+    }
+    origins["ada", "training"] = Origin(members=members, sha256="7")
+    origins["di", LAB] = Origin(members=members, sha256="7")  # in another group since
+    assert ClassList(origins=origins).find_groups(LAB) == [("ada", "bo")]
+    assert ClassList(origins=origins).find_groups("training") == []
+
+
+def test_a_time_in_the_roster_is_in_the_course_s_zone_and_an_error_names_the_person():
+    policy = Policy(due_dates={LAB: None}, zone=ZoneInfo("Europe/Paris"))
+    ada = Person(student="x1", name="Ada L", submission_times={"QKV attention": "2026-01-02 18:00"})
+    class_list = ClassList(people={"x1": ada})
+    assert class_list.read_roster_submission_times(policy) == {
+        ("x1", LAB): datetime(2026, 1, 2, 17)
+    }
+    odd = Person(student="x1", name="Ada L", submission_times={LAB: "noon"})
+    with pytest.raises(ClassListError, match=r"roster.csv, Ada L: 'noon' is no time when"):
+        ClassList(people={"x1": odd}).read_roster_submission_times(policy)
+    with pytest.raises(ClassListError, match="has a column 'Submitted no-lab', but the labs are"):
+        ClassList(
+            people={"x1": Person(student="x1", submission_times={"no-lab": "noon"})}
+        ).read_roster_submission_times(policy)
+
+
+def test_a_roster_is_another_class_s_if_hardly_anybody_is_in_it(classroom):
+    for number in range(7):
+        submit(classroom, f"s{number}")
+    enrol(classroom, "Login,Name\nxi,Xi Y\n")
+    with pytest.raises(ClassListError, match=r"7 of the 7 .*\(s0, s1, s2, s3 and s4 …\)"):
+        read_class_list(classroom)
+    enrol(classroom, "Login,Name\ns0,A\ns1,B\n")
+    assert len(read_class_list(classroom).people) == 2, "five of seven may be missing"
+
+
+# Rules of the gradebook
+
+
+def test_an_earlier_mark_without_points_is_filled_from_an_even_earlier_one():
+    combine = gradebook_writer._combine_earlier_marks
+    old = ReplacedAnswerMark(2.0, "Old.", 1.0)
+    assert combine(ReplacedAnswerMark(comment="New."), old) == ReplacedAnswerMark(2.0, "New.", 1.0)
+    assert combine(ReplacedAnswerMark(1.0), old) == ReplacedAnswerMark(1.0)
+    assert combine(ReplacedAnswerMark(comment="New."), None) == ReplacedAnswerMark(comment="New.")
+    assert describe_earlier_mark(ReplacedAnswerMark(extra_credit=0.0, comment="So."), 2) == (
+        "For another answer a person gave a comment: “So.”."
+    )
+
+
+def test_the_automatic_comment_says_what_happened():
+    graded = SimpleNamespace(untouched=("blank",))
+
+    def comment(result, earlier=None):
+        marks = {result.exercise: earlier} if earlier else {}
+        return gradebook_writer._auto_comment_text(result, graded, marks)
+
+    assert comment(row("ada", "blank", Verdict.MANUAL)) == "No response."
+    assert comment(row("ada", "why", Verdict.MANUAL)) == ""
+    assert comment(row("ada", "a", Verdict.FAULT, message="No room.")) == (
+        "Waits for the grader. No room."
+    )
+    wrong = row("ada", "a", Verdict.WRONG, message="Too large.")
+    assert comment(wrong, ReplacedAnswerMark(1.0)) == (
+        "Too large. (For another answer a person gave 1 of 2 points.)"
+    )
+
+
+def test_an_automatic_score_is_by_today_s_points_and_none_until_a_person_has_read():
+    def score(result, untouched=()):
+        grade = SimpleNamespace(auto_score="old")
+        gradebook_writer._set_auto_score(grade, 6.0, result, SimpleNamespace(untouched=untouched))
+        return grade.auto_score
+
+    assert score(row("ada", "a")) == 6.0 and score(row("ada", "a", Verdict.WRONG)) == 0.0
+    assert score(row("ada", "why", Verdict.MANUAL)) is None
+    assert score(row("ada", "why", Verdict.MANUAL), ("why",)) == 0.0
+    assert score(row("ada", "a", Verdict.FAULT)) is None
+
+
+def test_a_partner_s_own_comment_stays_and_an_exercise_s_is_on_its_answer():
+    def notebook(**comments):
+        return SimpleNamespace(
+            comments=[
+                SimpleNamespace(name=name.replace("_", "-"), manual_comment=text)
+                for name, text in comments.items()
+            ]
+        )
+
+    source = notebook(stable_softmax="Well done.", why="Yes.")
+    target = notebook(stable_softmax=None, why="My own.", other=None)
+    for cell in ("test-stable-softmax", "why"):
+        gradebook_writer._copy_manual_comment_if_none(source, target, cell)
+    assert [comment.manual_comment for comment in target.comments] == [
+        "Well done.",
+        "My own.",
+        None,
+    ]
+
+
+def test_an_address_is_shown_without_its_password_and_an_error_as_a_sentence(tmp_path):
+    shown = nbgrader_db.remove_password("postgresql://ada:secret@h/marks")
+    assert "secret" not in shown and "ada" in shown and "marks" in shown
+    assert nbgrader_db.remove_password("x") == "(not a database address)"
+    assert nbgrader_db.gradebook_exists("postgresql://h/marks")
+    path = tmp_path / "gradebook.db"
+    assert not nbgrader_db.gradebook_exists(f"sqlite:///{path}")
+    path.write_text("")
+    assert nbgrader_db.gradebook_exists(f"sqlite:///{path}")
+    assert nbgrader_db.format_error(ValueError("no room\ndetails")) == "no room."
+    assert nbgrader_db.format_error(ValueError("No room!")) == "No room!"
+
+
+def test_a_due_date_of_course_toml_is_taken_back_with_it_and_another_is_kept(classroom):
+    classroom.root.mkdir()
+    assignment = SimpleNamespace(duedate=None)
+
+    class Book:
+        def update_or_create_assignment(self, name, **fields):
+            vars(assignment).update(fields)
+            return assignment
+
+    def set_date(due):
+        nbgrader_db.set_due_date(Book(), classroom, LAB, due)
+        return assignment.duedate
+
+    due = datetime(2026, 1, 2, 18, tzinfo=ZoneInfo("Europe/Paris"))
+    assert set_date(due) == datetime(2026, 1, 2, 17)
+    assert set_date(None) is None
+    assert not (classroom.root / f".{LAB}.due").exists()
+    assignment.duedate = datetime(2026, 3, 4)  # entered in nbgrader
+    assert set_date(None) == datetime(2026, 3, 4)
+    set_date(due)
+    assignment.duedate = datetime(2026, 3, 4)
+    assert set_date(None) == datetime(2026, 3, 4), "the instructor has changed it since"
+
+
+def test_lateness_rules_say_all_that_holds_and_nothing_else():
+    assert Policy(late_days=2).lateness_rules == "Lateness takes off nothing."
+    plain = Policy(penalty_per_day=0.1).lateness_rules
+    assert plain == "Each day begun after the due date takes off 10 % of the points."
+    free = Policy(penalty_per_day=0.1, late_days=1).lateness_rules
+    assert free.startswith(plain) and " Each student has 1 late day, used in the order" in free
+
+
+def test_free_days_take_away_whole_days_after_the_grace():
+    due = datetime(2026, 1, 2)
+    policy = Policy(grace=timedelta(minutes=10), penalty_per_day=0.1)
+
+    def penalty(late, used=0):
+        return policy.compute_penalty(10, SubmissionTiming(due + late, due, late_days_used=used))
+
+    assert penalty(timedelta(minutes=10)) == 0 and penalty(timedelta(minutes=11)) == 1
+    assert penalty(timedelta(days=1, minutes=5)) == 2, "the grace is no part of later days"
+    assert penalty(timedelta(days=1, minutes=5), used=1) == 1
+    assert penalty(timedelta(hours=1), used=3) == 0
