@@ -2,7 +2,9 @@
 
 import html
 import re
+import shutil
 from base64 import b64encode
+from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -26,6 +28,7 @@ from our_course import COURSE, lab
 from autograder.core.errors import AutograderError, UsageError
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.nbgrader_db import GradebookError
+from autograder.reports import class_page
 from autograder.reports.class_page import _make_classroom_option, write_report
 from autograder.reports.pseudonyms import assign_pseudonyms
 from autograder.reports.terminal import MAX_MATCHES_SHOWN, describe_student
@@ -365,3 +368,41 @@ def test_the_beginning_of_a_name_is_enough_in_the_terminal(classroom, prepared):
     assert str(error.value).count("'bo.") == MAX_MATCHES_SHOWN and "or others." in str(error.value)
     with pytest.raises(UsageError, match="no submission of ''"):
         describe_student(classroom, "", [lab(LAB)])
+
+
+def test_a_report_replaces_the_last_one_and_says_what_is_odd(classroom, monkeypatch):
+    """Pages of students who have left, and results of labs that the course has no more, stay out."""
+    enrol(classroom, "Login,Name\nada,Ada L\n")
+    fill(classroom, {"ada": results("ada")})
+    shutil.copytree(classroom.results / "ada", classroom.results / "bo")
+    old_result = classroom.results / "bo" / f"{LAB}.json"
+    old_result.rename(old_result.with_name("an-old-lab.json"))
+    (classroom.submitted / "bo" / "an-old-lab").mkdir(parents=True)
+    (classroom.report / "students").mkdir(parents=True)
+    for name in ("students/gone.html", "canvas.csv"):
+        (classroom.report / name).write_text("of last week")
+    read_fresh_marks = class_page.refresh_and_read_marks
+
+    def read_marks_with_note(*arguments):
+        marks = read_fresh_marks(*arguments)
+        marks.class_list = replace(marks.class_list, notes=("Two folders are Ada's.",))
+        marks.request_notes = ["A request is nobody's."]
+        return marks
+
+    monkeypatch.setattr(class_page, "refresh_and_read_marks", read_marks_with_note)
+    monkeypatch.setattr(
+        class_page, "describe_ungraded_attempts", lambda *arguments: ["An attempt is not graded."]
+    )
+    common = ["A request is nobody's.", "An attempt is not graded."]
+    tables, *sentences = write_report(classroom, platforms=["Moodle"])
+    assert tables == "Tables of marks beside it: grades.csv, moodle.csv."
+    assert sentences[-3:] == [common[0], "Two folders are Ada's.", common[1]]
+    files = {
+        path.relative_to(classroom.report).as_posix() for path in classroom.report.rglob("*.*")
+    }
+    assert files == {"index.html", "grades.csv", "moodle.csv", "students/ada.html"}
+    rows = table((classroom.report / "grades.csv").read_text())
+    assert {(r["student_id"], r["assignment"]) for r in rows} == {("ada", LAB)}
+    _, *sentences = write_report(classroom, anonymous=True)
+    assert sentences[-1] == common[1] and common[0] not in sentences
+    assert "Two folders are Ada's." not in sentences, "it has a name in it"

@@ -13,6 +13,7 @@ from our_course import COURSE, ROOT, lab
 from autograder.cli import main
 from autograder.core.course import COURSE_VARIABLE
 from autograder.core.results import ResultReason
+from autograder.gradebook.class_list import ClassList
 from autograder.gradebook.classroom import Classroom
 from autograder.grading.worker import CallFailed
 from similarity import pairs as pairs_module
@@ -460,9 +461,9 @@ def test_all_of_a_lab_s_files_count_however_long_they_are(tmp_path):
 
 
 def test_code_is_read_as_variables_attributes_and_strings():
-    source = "total = table.sum(axis=len)  # Add up\ntext = 'Mine too'"
+    source = "total = table.mean(axis=len)  # Add up\ntext = 'Mine too'"
     tokens = shared_passages.tokenise_cells([code(source)])
-    assert tokens.code == ["v", "=", "v", ".", "sum", "(", "v", "=", "len", ")", "v", "=", "s"] + [
+    assert tokens.code == ["v", "=", "v", ".", "mean", "(", "v", "=", "len", ")", "v", "=", "s"] + [
         "\n"
     ]
     assert tokens.words == ["Add", "up", "Mine", "too", "\n"]
@@ -531,3 +532,36 @@ def test_only_cells_that_the_student_wrote_are_read():
     ]
     found = shared_passages._student_cells({"cells": cells}, frozenset(["released"]))
     assert [found_cell["source"] for found_cell in found] == ["added", "answer"]
+
+
+def test_a_lab_whose_name_begins_like_another_s_is_compared_by_itself(monkeypatch, tmp_path):
+    graded = results("ada")
+    of_labs = {("ada", LAB): graded, ("bob", f"{LAB}-2"): graded, ("cy", LAB): None}
+    monkeypatch.setattr(pairs_module.result_store, "load_all_results", lambda room: of_labs)
+    monkeypatch.setattr(pairs_module, "read_labs", lambda course: {LAB: lab(LAB)})
+    students = []
+
+    def read_submissions(classroom, any_lab, submissions, report):
+        students.extend(submissions)
+        return []
+
+    monkeypatch.setattr(pairs_module, "_read_submissions", read_submissions)
+    monkeypatch.setattr(pairs_module, "find_lab_pairs", lambda *arguments: [])
+    pairs_module.find_class_pairs(Classroom(tmp_path, COURSE), ClassList())
+    assert students == ["ada"]
+
+
+def test_the_comparing_worker_is_closed_also_after_a_failure(monkeypatch):
+    closed = []
+
+    class FailingWorker:
+        def run(self, *arguments, **limits):
+            raise CallFailed("no memory")
+
+        def close(self):
+            closed.append(True)
+
+    monkeypatch.setattr(pairs_module, "Worker", FailingWorker)
+    with pytest.raises(CallFailed):
+        pairs_module._compare_in_worker([], [])
+    assert closed == [True]
