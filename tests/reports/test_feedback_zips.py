@@ -184,3 +184,11 @@ def test_a_feedback_notebook_is_rendered_within_limits(classroom, prepared, monk
     failures = []
     assert list(write_feedback_archives(classroom, [lab(LAB)], failures)) == []
     assert failures == [f"ada, {LAB}: takes more than -1 seconds"]
+
+
+def test_last_week_s_pages_are_in_no_folder_of_this_week(classroom, prepared):
+    folder = classroom.root / "returned" / LAB
+    folder.mkdir(parents=True)
+    (folder / f"gone-{LAB}.html").write_text("of last week")
+    assert grade_and_write_archives(classroom, prepared, ["ada"]) == [f"{folder}: 1 page."]
+    assert [path.name for path in folder.iterdir()] == [f"ada-{LAB}.html"]

@@ -1,5 +1,7 @@
 """Sentences of `autograder show`, of the term and of the report, without a gradebook."""
 
+import html
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -20,6 +22,7 @@ from autograder.reports import class_page, terminal
 from autograder.reports import term as term_module
 from autograder.reports.marks import ClassMarks, Mark
 from autograder.reports.platform_csv import PlatformTable
+from autograder.reports.safe_html import render_page
 from autograder.reports.term import (
     ClassTerm,
     LabContribution,
@@ -277,3 +280,73 @@ def test_dropped_exercises_are_named():
     marks.marks["ada", LAB] = submission("ada", [row("ada", "why")])
     statistics = class_page._statistics_for_template(make_report(marks))
     assert statistics["dropped"] == {LAB: ["softmax"]}
+
+
+def read_words(page):
+    text = re.sub(r"<(style|title)\b.*?</\1>|<[^>]+>", " ", page, flags=re.DOTALL)
+    return " ".join(html.unescape(text).split())
+
+
+def test_a_student_s_overview_has_each_lab_with_its_state_and_what_is_not_right():
+    marks = make_marks(students={"ada": Person(student="ada", name="Ada L", section="A")})
+    rows = [
+        row("ada", "a", Verdict.WRONG, "transposed"),
+        row("ada", "b", Verdict.ERROR),
+        row("ada", "c"),
+        row("ada", "why", Verdict.MANUAL),
+    ]
+    scores = {"a": 0, "b": 0, "c": 2, "why": 2}
+    late = submission("ada", rows, scores, seconds_late=7200.0, penalty=0.5)
+    marks.marks["ada", LAB] = late
+    # Another lab is graded for somebody else; Ada's is in the gradebook, and has no result.
+    marks.marks["ada", "training"] = Mark(
+        student="ada", lab="training", scores={"x": 1.0}, points={"x": 1.0}
+    )
+    marks.marks["bo", "training"] = replace(late, student="bo", lab="training")
+    report = make_report(
+        marks, (LAB, "training"), pages={("ada", LAB): f"../feedback/ada/{LAB}.html"}
+    )
+    ((student, page),) = class_page.render_student_overviews(report)
+    words = read_words(page)
+    assert student == "ada" and f'<a href="../../feedback/ada/{LAB}.html">{LAB}</a>' in page
+    assert "Ada L (ada) 44 % of the points that are graded so far; section A." in words.replace(
+        "\u00a0", " "
+    )
+    assert f"{LAB} 3.5 of 8 complete; 2 h 0 min late, 0.5 off a : transposed b : error" in words
+    assert words.endswith("training – complete")
+    marks.students["ada"] = Person(student="ada")
+    ((_, page),) = class_page.render_student_overviews(make_report(marks))
+    assert "section" not in read_words(page) and '<a href="../../feedback' not in page
+
+
+def test_a_page_of_the_term_names_all_labs_that_await_grading():
+    waits = tuple(contribution(LabStatus.AWAITING_GRADING, name=name) for name in ("a", "b"))
+    rules = TermRules(
+        dict.fromkeys("ab", Fraction(1)), grades=((Fraction(50), "A"), (Fraction(0), "F"))
+    )
+
+    def words_of(term, name="Ada L"):
+        page = render_page(
+            "term.html",
+            course="Course",
+            name=name,
+            student="ada",
+            term=term,
+            rules=rules,
+            round_half_up=lambda share: share,
+            pages={},
+            now=datetime(2026, 1, 2, 18, tzinfo=UTC),
+        )
+        return read_words(page)
+
+    words = words_of(StudentTermResult(waits))
+    assert (
+        "Ada L (ada) Nothing counts yet As of Fri 2 January 2026, 18:00 UTC. a and b still await"
+        in words
+    )
+    assert "a – – – 1 awaiting grading" in words and "A from 50, F from 0." in words
+    one = (waits[0], contribution(LabStatus.NO_WEIGHT, name="c"))
+    words = words_of(StudentTermResult(one, result="81", grade="A"), name="ada")
+    assert "The term so far ada 81 of 100: grade A As of" in words
+    assert "a still awaits grading, and will change this." in words
+    assert "Not part of the result: c." in words and "c –" not in words

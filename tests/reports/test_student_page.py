@@ -611,3 +611,30 @@ def test_a_renderer_counts_the_characters_of_the_whole_page(monkeypatch):
     assert ["<span" in code for code in codes] == [True, True, False]
     texts = [str(renderer.render_prose({}, "**b**")) for _ in range(3)]
     assert ["<strong>" in text for text in texts] == [True, True, False]
+
+
+def test_a_page_that_is_gone_is_made_again_and_each_page_is_a_step(
+    classroom, prepared, monkeypatch
+):
+    class Steps(Silent):
+        total = count = 0
+
+        def start(self, total):
+            self.total = total
+
+        def advance(self):
+            self.count += 1
+
+    fill(classroom, {"ada": results("ada"), "bo": results("bo")}, gradebook=prepared)
+    make(classroom)
+    (classroom.feedback / "ada" / LAB / f"{LAB}.html").unlink()
+    (classroom.root / "requests.csv").write_text("Student,Lab,Exercise,Request\nzoe,x,y,Why?\n")
+    monkeypatch.setattr(
+        feedback_pages, "describe_ungraded_attempts", lambda *arguments: ["Not every attempt."]
+    )
+    steps = Steps()
+    outcome = write_feedback_pages(classroom, labs=[lab(LAB)], progress=steps)
+    assert (outcome.written_count, outcome.unchanged_count) == (1, 1)
+    assert (steps.total, steps.count) == (2, 2)
+    note, sentence = outcome.notes
+    assert "nobody in the class is called 'zoe'" in note and sentence == "Not every attempt."
