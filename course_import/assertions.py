@@ -234,14 +234,19 @@ class _AssertionReader:
         """Add the names on which the names that a statement sets or changes depend.
 
         A call that stands alone may draw or print. So the figure and the texts that are caught
-        depend on it.
+        depend on it. What a `with` block sets depends on the block's statements, not on its head:
+        a value that is set while a clock runs is no time.
         """
+        if isinstance(statement, ast.With):
+            for part in statement.body:
+                self._add_dependencies(part)
         names = find_read_or_assigned_names(statement)
         for name in [*names]:
             names = names | self.dependencies.get(name, set())
         functions, variables = find_functions_and_variables(statement)
         changed_names = [*functions, *variables]
         if isinstance(statement, ast.With):
+            changed_names = []
             for item in statement.items:
                 changed_names += find_read_or_assigned_names(item)
         targets = getattr(statement, "targets", [])
@@ -328,7 +333,7 @@ class _AssertionReader:
         if not kind:
             kind, tolerance = self._classify(expansion)
             if is_bare and kind == "property":
-                kind = "value" if _is_full_value(expansion, self.names_to_define) else "shown"
+                kind = "value" if is_full_value(expansion, self.names_to_define) else "shown"
             if kind == "value" and self.has_strict_warnings:
                 kind = "property"  # the value alone would not do
         lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
@@ -344,6 +349,8 @@ class _AssertionReader:
         indirect_names: set[str] = set()
         for name in find_read_or_assigned_names(expression):
             indirect_names |= self.dependencies.get(name, set())
+        # A name that the cell has set is its own, also if a given cell shows something under this name.
+        indirect_names -= self.local_values.keys()
         unresolved_names: set[str] = set()
         for name in references:
             unresolved_names |= self.dependencies.get(name, set())
@@ -436,7 +443,7 @@ class _AssertionReader:
         student_sides = [
             side for side in sides if names is None or names & find_read_or_assigned_names(side)
         ]
-        has_full_value = any(_is_full_value(side, names) for side in student_sides)
+        has_full_value = any(is_full_value(side, names) for side in student_sides)
         is_relation = names is not None and len(student_sides) > 1
         if (
             not has_full_value
@@ -565,27 +572,27 @@ def _call_common_function_or_apply_twice(sides: Sequence[ast.expr], functions: S
     return len(sides) > 1 and bool(find_functions(sides[0]) & find_functions(sides[1]))
 
 
-def _is_full_value(side: ast.AST, names_to_define: Set[str] | None) -> bool:
+def is_full_value(side: ast.AST, names_to_define: Set[str] | None = None) -> bool:
     """Return True if one side of a comparison is a whole result: `x`, `f(x)` or `list(f(x))`."""
     match side:
         case ast.Name():
             return True
         case ast.Subscript(value=container):
-            return _is_full_value(container, names_to_define)
+            return is_full_value(container, names_to_define)
         case ast.Call(func=ast.Attribute(value=owner, attr=name), args=arguments):
             if name not in _CONVERSIONS:
                 return False
-            if not arguments or _is_full_value(owner, names_to_define):
+            if not arguments or is_full_value(owner, names_to_define):
                 return True
-            return _is_full_value(arguments[0], names_to_define)
+            return is_full_value(arguments[0], names_to_define)
         case ast.Call(args=arguments) if get_called_name(side) in _CONVERSIONS:
-            return bool(arguments) and _is_full_value(arguments[0], names_to_define)
+            return bool(arguments) and is_full_value(arguments[0], names_to_define)
         case ast.Call():
             # Any other function, such as `len`, may return only a part or property of the result.
             name = get_called_name(side)
             return name in names_to_define if names_to_define else not hasattr(builtins, name)
         case ast.Tuple(elts=parts) | ast.List(elts=parts):
-            return any(_is_full_value(part, names_to_define) for part in parts)
+            return any(is_full_value(part, names_to_define) for part in parts)
     return False
 
 

@@ -20,6 +20,9 @@ from course_import.nbgrader_source import HIDDEN_TESTS, SourceCell
 _BUILTIN_NAMES = set(dir(builtins))
 _RAISE_CONTEXTS = {"raises", "assertRaises", "assertRaisesRegex", "assert_raises"}
 _FIGURE_QUESTIONS = {"gca", "gcf", "gci", "get_fignums", "xlim", "ylim"}
+_FIGURE_MAKERS = {"subplots", "subplot", "figure", "axes"}
+_GENERATOR_MAKERS = {"default_rng", "RandomState", "Random"}
+_TEST_SEED = 1  # of a test that draws random numbers: its two runs draw the same
 _DISPLAY_NAMES = {"print", "display", "plt", "pylab", "fig", "ax"}
 
 
@@ -191,7 +194,9 @@ class NotebookDefinitions:
             # While an answer is called, NumPy is told not to warn. This test asks for its warnings.
             body = _AllowWarnings().allow_in(body)
         call_transformer = _SameProcessCallTransformer(subject or "answer")
+        seeds = _make_seeds(body)
         body = [_TypeCallTransformer().visit(deepcopy(part)) for part in body]
+        body = [_SeedTransformer().visit(part) for part in body]
         statements = [ast.unparse(call_transformer.visit(part)) for part in body]
         if call_transformer.is_used:
             sources.append("from autograder.judging.function_tests import call_in_same_process")
@@ -200,7 +205,7 @@ class NotebookDefinitions:
         if call_transformer.asks_for_figure:
             sources.append("import matplotlib.pyplot")
             sources.append('matplotlib.pyplot.close("all")')
-        parts += [*sources, *statements]
+        parts += [*sources, *seeds, *statements]
         text = "\n".join("    " + line for line in "\n".join(parts).split("\n"))
         name = f"{subject or 'answer'}_in_{cell.number}"
         if hidden:
@@ -284,11 +289,40 @@ class _TypeCallTransformer(ast.NodeTransformer):
         return node
 
 
+class _SeedTransformer(ast.NodeTransformer):
+    """Transformer that seeds each generator that is made without a seed, `default_rng()`."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if get_called_name(node) in _GENERATOR_MAKERS and not node.args and not node.keywords:
+            return ast.Call(node.func, [ast.Constant(_TEST_SEED)], [])
+        return node
+
+
+def _make_seeds(body: Sequence[ast.stmt]) -> list[str]:
+    """Return statements that seed the global generators from which a test draws without a seed.
+
+    A test runs twice, and only its calls of students' functions are recorded. So both runs have to
+    draw the same numbers.
+    """
+    if any(get_called_name(node) in SEED_FUNCTIONS for part in body for node in ast.walk(part)):
+        return []
+    calls = [node for part in body for node in ast.walk(part) if isinstance(node, ast.Call)]
+    owners = {ast.unparse(call.func).rpartition(".")[0] for call in calls}
+    seeds = []
+    if owners & {"np.random", "numpy.random"}:
+        seeds.append(f"import numpy\nnumpy.random.seed({_TEST_SEED})")
+    if "random" in owners:
+        seeds.append(f"random.seed({_TEST_SEED})")
+    return seeds
+
+
 class _SameProcessCallTransformer(ast.NodeTransformer):
     """Transformer of what asks for something that a call leaves behind, such as `plt.gca()`.
 
     It becomes `call_in_same_process(draw, plt.gca)`: the figure is in the process in which students' code
-    runs. So is the source of a function, for `inspect.getsource`.
+    runs. So is one that the test makes for students to draw in, `plt.subplots()`; and the source of
+    a function, for `inspect.getsource`.
 
     Parameters
     ----------
@@ -305,12 +339,14 @@ class _SameProcessCallTransformer(ast.NodeTransformer):
         function = node.func
         is_method = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)
         owner = function.value.id if is_method else ""  # type: ignore[attr-defined]
-        is_figure = owner in PYPLOT_NAMES and get_called_name(node) in _FIGURE_QUESTIONS
-        if (is_figure or get_called_name(node) == "getsource") and not node.keywords:
+        questions = _FIGURE_QUESTIONS | _FIGURE_MAKERS
+        is_figure = owner in PYPLOT_NAMES and get_called_name(node) in questions
+        if is_figure or get_called_name(node) == "getsource":
             self.is_used = True
             self.asks_for_figure |= is_figure
             name = ast.Name("call_in_same_process", ast.Load())
-            return ast.Call(name, [ast.Name(self.subject, ast.Load()), function, *node.args], [])
+            arguments = [ast.Name(self.subject, ast.Load()), function, *node.args]
+            return ast.Call(name, arguments, node.keywords)
         return node
 
 

@@ -48,6 +48,7 @@ from autograder.values.value_types import (
     unpack_value,
     values_agree,
 )
+from course_import.write_exercise import explain_unwritable
 
 MAX_CPU_SECONDS = 300  # for all cells of a notebook
 MAX_WALL_SECONDS = 6 * MAX_CPU_SECONDS
@@ -371,10 +372,11 @@ def _try_test(
 ) -> TestTrial:
     """Try if a test function accepts the notebook's own solution and refuses wrong values."""
     values: dict[str, Value] = {}
-    objects = []  # of given cells, such as a model: the test asks those of the submission's notebook
+    # Of given cells, such as a model or much data: the test asks those of the submission's notebook.
+    objects = []
     for name in test["values"]:
         value, problem = variables.get(name, (None, "not there"))
-        if not problem:
+        if not problem and not (test["subject"] and explain_unwritable((), {name: value})):
             values[name] = value
         elif test["subject"] and name in variables:
             objects.append(name)

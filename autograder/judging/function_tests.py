@@ -105,16 +105,16 @@ def run_test_function(function: Any, /, *args: Value, **kwargs: Value) -> Any:
     return ["value", variables, *events] if names else events
 
 
-def call_in_same_process(tested: Any, function: Callable, /, *args: Any) -> Any:
+def call_in_same_process(tested: Any, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
     """Call a function in the process in which the tested function runs, and return its result.
 
     A test function asks in this way for what a call leaves behind: `call_in_same_process(draw, plt.gca)`.
     """
-    return tested._perform_operation(_call_given_function, function, *args)
+    return tested._perform_operation(_call_given_function, function, *args, **kwargs)
 
 
-def _call_given_function(_tested: Any, function: Callable, /, *args: Any) -> Any:
-    return function(*args)
+def _call_given_function(_tested: Any, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
+    return function(*args, **kwargs)
 
 
 def _find_namespace(function: Any) -> Mapping[str, Any]:
@@ -512,6 +512,8 @@ class _TestedObject:
         raise NotImplementedError
 
     def __getattr__(self, name: str) -> Any:
+        if name in ("__array_struct__", "__array_interface__"):
+            raise AttributeError(name)  # NumPy would read the data there; `__array__` records them
         return self._perform_operation(getattr, name)
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -15,13 +15,14 @@ import matplotlib.pyplot as plt
 import nbformat
 import pytest
 from command import autograder
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from autograder.authoring.lab import read_labs
 from autograder.core.course import read_course
 from autograder.core.notebook_cells import make_grade_id
 from autograder.judging.compare import compare_outcome
 from autograder.judging.student_calls import call_student_function
+from course_import.assertions import read_assertions
 
 _MARK = re.compile(r"\s*### (BEGIN|END) SOLUTION\n?")
 
@@ -39,6 +40,7 @@ GIVEN = """
 import io
 import os
 import sys
+import time
 import warnings
 import inspect
 import unittest
@@ -51,6 +53,13 @@ import pytest
 import matplotlib.pyplot as plt
 tc = unittest.TestCase()
 given_line = np.poly1d([3.0, 1.0])
+given_data = np.arange(4500.0)
+class Timer:
+    def __enter__(self):
+        self.start = time.perf_counter()
+        return self
+    def __exit__(self, *_):
+        self.elapsed = time.perf_counter() - self.start
 """
 
 
@@ -327,7 +336,50 @@ EFFECTS = {
         ),
     ),
 }
+ROWS_OF_RANDOM_LENGTH = """
+for _ in range(5):
+    n = np.random.randint(2, 9)
+    noise = np.random.default_rng().normal(size=n)
+    assert pair_up(noise).shape == (n, 2)
+    assert abs(pair_up(noise)[:, 0] - noise).max() < 1e-9
+"""
+IMAGE = """
+x, y = np.random.rand(4), np.random.rand(3)
+figure, axis = plt.subplots(figsize=(2, 2))
+show(axis, x, y)
+image = axis.get_images()[0]
+np.testing.assert_allclose(image.get_array(), np.outer(x, y))
+assert axis.get_xlabel() != ''
+assert axis.get_xticks().tolist() == []
+plt.close(figure)
+"""
+SHOWN = "axis.imshow(np.outer(x, y))\naxis.set_xlabel('x')\naxis.set_xticks([])"
+SETUPS = {
+    "random numbers without a seed": make_kind(
+        *("pair_up", "v", ROWS_OF_RANDOM_LENGTH, "return np.array([v, 2 * v]).T"),
+        *("return np.column_stack((v, v))", "return np.array([v, v])", "return np.zeros((5, 2))"),
+    ),
+    "axes that the test makes": make_kind(
+        *("show", "axis, x, y", IMAGE, SHOWN),
+        "axis.set(xlabel='x', xticks=[])\naxis.imshow([[a * b for b in y] for a in x])",
+        SHOWN.replace("np.outer(x, y)", "np.outer(y, x)"),
+        SHOWN.replace("axis.set_xticks([])", ""),
+        SHOWN.replace("axis", "plt.gca()"),
+    ),
+    "much given data": make_kind(
+        *("rows", "a", "assert len(rows(given_data)) == 3\nassert rows(given_data)[0] == 1500"),
+        *("return [v.size for v in np.split(a, 3)]", "return (len(a) / 3,) * 3"),
+        *("return [1500]", "return [len(a)] * 3"),
+    ),
+    "a value that is set while a clock runs": make_kind(
+        "double_up",
+        "x",
+        "with Timer() as timer:\n    r = double_up(np.array([1., 2.]))\nassert abs(r - [2, 4]).max() < 1e-9",
+        *("return 2 * x", "return x + x", "return x", "return 2"),
+    ),
+}
 GROUPS = {
+    "setups": SETUPS,
     "forms": FORMS,
     "changes": CHANGES,
     "texts-and-dates": TEXTS_AND_DATES,
@@ -456,6 +508,59 @@ def make_raw_cell(source):
     return cell
 
 
+NOSE = """from nose.tools import (assert_equal, assert_raises,
+    ok_)
+assert_equal(root(4), 2)
+ok_(root(9) == 3, "nine")
+assert_raises(ValueError, root, -1)
+"""
+REFUSE = "if x < 0:\n    raise ValueError('x')\n"
+
+
+def test_the_assertions_of_nose_are_asked_without_nose(course):
+    solution = define("root", "x", f"{REFUSE}return x ** 0.5")[0]
+    later = "assert_equal(root(16), 4)"  # that was imported in an earlier test cell
+    cells = [
+        *make_question(solution, NOSE),
+        make_cell(later, "later", grade=True, locked=True, points=1),
+    ]
+    report = import_notebook(course, new_notebook(cells=cells), "roots")
+    assert "2 points of 2 came over as they were" in report, report
+    assert "the assertions of `nose` became those of `unittest`" in report, report
+    lab = read_labs(read_course(course))["roots"]
+    for body, points in (
+        (f"{REFUSE}return float(x) ** 0.5", 2),
+        (f"{REFUSE}return x / 2", 0),
+        ("return abs(x) ** 0.5", 1),
+        (f"{REFUSE}return str(x ** 0.5)", 0),
+    ):
+        namespace = {}
+        exec(define("root", "x", body)[0], namespace)
+        assert mark_exercise(lab.exercises["root"], namespace["root"]) == points, body
+
+
+def test_a_name_that_a_test_sets_is_its_own_although_a_given_cell_shows_something_under_it():
+    source = "fig, ax = plt.subplots()\ndraw(ax)\nassert ax.get_xlabel() == 't'"
+    assertions = read_assertions(source, names_to_define={"draw", "fig", "ax"})
+    assert "draw" in assertions[-1].names and "ax" not in assertions[-1].names
+
+
+SLOW = """
+start = time.perf_counter()
+r = slow(3)
+assert r == 6
+assert time.perf_counter() - start < 0
+"""
+
+
+def test_a_test_of_the_time_fails_no_other_assertion_of_its_cell(course):
+    question = make_question("def slow(n):\n    return 2 * n", SLOW)
+    notebook = new_notebook(cells=[new_code_cell("import time"), *question])
+    report = import_notebook(course, notebook, "clocks", exit_code=1)
+    assert "asks for the time that an answer takes" in report, report
+    assert "does not pass it" not in report and "1 came over with less" in report, report
+
+
 OTTER = [
     make_raw_cell("# ASSIGNMENT CONFIG\ninit_cell: false"),
     new_code_cell("import otter\ngrader = otter.Notebook()"),
@@ -492,6 +597,27 @@ def test_otters_exception_format_is_asked_and_its_own_lines_are_left_out(course)
         exec(f"import numpy as np\ndef twice(v):\n    return {body}", namespace)
         points = mark_exercise(lab.exercises["twice"], namespace["twice"])
         assert (points > 0) == is_right, body
+
+
+def test_what_an_otter_test_shows_of_an_object_is_compared(course):
+    shown = new_code_cell("line.deriv(1)  # the first")
+    text = "poly1d([2.,\n        3.])"  # spaces as the notebook was saved with
+    shown.outputs = [new_output("execute_result", {"text/plain": text}, execution_count=1)]
+    cells = [
+        *OTTER[:5],
+        new_code_cell("line = np.poly1d([1.0, 3.0, 1.0])  # SOLUTION"),
+        *OTTER[6:8],
+        shown,
+        *OTTER[9:11],
+    ]
+    report = import_notebook(course, new_notebook(cells=cells), "lines")
+    assert "2 points of 2 came over as they were" in report, report
+    exercise = read_labs(read_course(course))["lines"].exercises["answer_line"]
+    for coefficients, points in (([1, 3, 7], 2), ([1.0, 2.0, 1.0], 0)):
+        line = f"import numpy as np\nline = np.poly1d({[*map(float, coefficients)]})\n"
+        namespace = {}
+        exec(f"from autograder import answers\n{line}answer_line = answers('line')", namespace)
+        assert mark_exercise(exercise, namespace["answer_line"]) == points, coefficients
 
 
 def make_question(solution, test, name="q", **flags):
