@@ -157,3 +157,13 @@ def test_positions_make_the_difference(lab):
         steps=60,
     )
     assert all(blind["three back", method].max() < 0.1 for method in lengths.METHODS)
+
+
+def test_the_table_has_the_average_and_the_range_of_the_runs():
+    runs = np.array([[0.5, 0.25, 0.0, 1.0], [1.0, 0.75, 0.5, 1.0]])
+    results = {(task, method): runs for task in lengths.TASKS for method in lengths.METHODS}
+    lines = lengths.table(results).split("\n")
+    assert lines[0].split("words")[0].split() == ["three", "back", "32"]
+    assert "0.75 (0.50–1.00)" in lines[1] and lines[1].endswith("1.00 (1.00–1.00)")
+    assert len(lines) == len(lengths.TASKS) * (1 + len(lengths.METHODS))
+    assert not [line for line in lines if line != line.rstrip()]
