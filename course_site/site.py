@@ -77,10 +77,12 @@ class MissingPackageFinder:
 sys.meta_path.append(MissingPackageFinder)
 """
 _BROWSER_NOTE = """\
-**In this browser.** What you write stays in this browser, on this computer: it is there when you come back, and gone
-if you clear the browser's data. To **submit** a lab, save it, click it in the list of files with the right button, and
-choose *Download*. To begin a lab **afresh**, delete its notebook there and reload the page. The first cell that you run
-in a lab fetches Python and takes a minute; a cell that does not end is stopped by *Kernel → Restart Kernel*."""
+**In this browser.** What you write stays in this browser, on this computer: it is there when
+you come back, and gone if you clear the browser's data. To **submit** a lab, save it and choose
+*File → Download*. To begin a lab **afresh**, delete its notebook in the list of files (in a
+window that is wide enough for it) and reload the page. The first cell that you run in a lab
+fetches Python and takes a minute; a cell that does not end is stopped by *Kernel → Restart
+Kernel*."""
 _INDEX_PAGE = """\
 <!doctype html>
 <html lang="en">
@@ -150,7 +152,7 @@ def _build_site(course: Course, work_folder: Path, pyodide: str) -> Path:
     _write_pages(pages, course)
     package_lock, base = _read_lock_and_copy_pyodide(pyodide, lite)
     _make_wheels(wheels, course, package_lock, base)
-    _run_jupyterlite(lite, pages, site)
+    _run_jupyterlite(lite, pages, site, course)
     shutil.copytree(wheels, site / "static" / "wheels")
     _add_wheels_to_lock(site, package_lock, base)
     (site / "static" / "lock").mkdir()
@@ -198,7 +200,8 @@ def _read_lock_and_copy_pyodide(pyodide: str, lite: Path) -> tuple[dict[str, Any
     except (URLError, OSError, ValueError) as error:
         raise WebError(
             f"Pyodide's list of packages could not be fetched from {base} ({error}). Where there is "
-            "no network, name a folder that holds Pyodide's distribution: --pyodide FOLDER."
+            "no network, name a folder that holds Pyodide's distribution: `make web PYODIDE=FOLDER`, "
+            "or `autograder web --pyodide FOLDER`."
         ) from None
 
 
@@ -297,11 +300,12 @@ def _download(pins: list[str], folder: Path, python: str) -> None:
     distribution.run_module("The packages of the site could not be fetched by pip", *command)
 
 
-def _run_jupyterlite(lite: Path, pages: Path, site: Path) -> None:
+def _run_jupyterlite(lite: Path, pages: Path, site: Path, course: Course) -> None:
     """Build the site's programs and notebooks with JupyterLite."""
     extensions_folder = Path(sys.prefix) / "share" / "jupyter" / "labextensions"
     extensions = [str(extensions_folder / name) for name in _EXTENSIONS]
-    extensions.append(str(jupyterlab_layout.write_extension(lite / "labextensions")))
+    layout = jupyterlab_layout.write_extension(lite / "labextensions", course.labs)
+    extensions.append(str(layout))
     settings = {
         "LiteBuildConfig": {
             "contents": [str(pages)],

@@ -5,6 +5,7 @@ import hashlib
 import http.server
 import json
 import os
+import re
 import shutil
 import subprocess
 import threading
@@ -150,6 +151,7 @@ def test_an_update_replaces_a_whole_site_but_no_other_folder(site, distribution,
             "nowhere is no distribution of Pyodide: there is no pyodide-lock.json or no pyodide.mjs in it",
         ),
         ("http://127.0.0.1:9/full", "could not be fetched from http://127.0.0.1:9/full"),
+        ("http://127.0.0.1:9/full", "`make web PYODIDE=FOLDER`, or `autograder web --pyodide"),
     ],
 )
 def test_a_wrong_distribution_is_one_sentence(tmp_path, pyodide, sentence):
@@ -243,6 +245,30 @@ def test_a_link_to_a_lab_shows_the_lab_on_a_phone(browser, real_site):
             "document.querySelector('.jp-NotebookPanel h1')?.getBoundingClientRect().width > 230"
         )
         assert not page.locator("#jp-left-stack").is_visible()
+
+
+def test_the_docs_state_the_size_of_the_site(real_site):
+    files = [path for path in real_site.rglob("*") if path.is_file()]
+    core = [path for path in files if path.is_relative_to(real_site / "static" / "pyodide")]
+    text = (ROOT / "docs" / "homes.md").read_text("utf-8")
+    core_size = float(re.search(r"Pyodide's core adds (\d+) MB", text)[1])
+    site_size = float(re.search(r"a static site of (\d+) MB", text)[1])
+    assert core_size == pytest.approx(sum(path.stat().st_size for path in core) / 1e6, rel=0.05)
+    total = sum(path.stat().st_size for path in files) / 1e6
+    assert site_size + core_size == pytest.approx(total, rel=0.05)
+
+
+def test_the_file_list_of_the_site_has_the_courses_order(browser, real_site):
+    with serve_folder(real_site) as address, browser.new_context() as context:
+        page = context.new_page()
+        page.set_default_timeout(driving.PATIENCE * 1000)
+        page.goto(f"{address}/")
+        names = page.locator(".jp-DirListing-item[data-isdir=true] .jp-DirListing-itemName")
+        names.nth(len(COURSE.labs) - 1).wait_for()
+        expected = [f"{number} {lab}" for number, lab in enumerate(COURSE.labs, 1)]
+        assert names.all_inner_texts() == expected
+        names.first.dblclick()
+        page.get_by_text(f"{COURSE.labs[0]}.ipynb").first.wait_for()
 
 
 @pytest.mark.skipif(

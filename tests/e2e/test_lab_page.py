@@ -75,6 +75,17 @@ def test_a_student_sees_the_labs_in_order_and_nothing_of_an_instructors(page, se
     ]
 
 
+def test_a_notebook_needs_no_saving_before_it_is_edited(page, server):
+    """When the kernel starts, JupyterLab writes the kernel's description into the notebook."""
+    page.seen.allowed += [server.address, server.address.replace("http", "ws")]
+    Notebook.at(page, server, "README.ipynb")
+    model = "window.jupyterapp.shell.currentWidget.context.model"
+    page.wait_for_function(f"{model}.getMetadata('language_info').version")
+    assert page.evaluate(f"{model}.dirty") is False
+    page.evaluate(f"{model}.cells.get(0).sharedModel.setSource('edited')")
+    assert page.evaluate(f"{model}.dirty") is True
+
+
 def test_a_folder_that_is_shown_with_a_number_opens_and_has_its_own_name(page, server, home):
     page.seen.allowed += [server.address, server.address.replace("http", "ws")]
     menus(page, server.url("lab/tree/README.ipynb"))

@@ -134,6 +134,7 @@ def test_jupyterlab_learns_of_narrow_and_of_dark_screens(launch_record, tmp_path
     package = json.loads(launch_record["extensions"]["autograder-screen/package.json"])
     assert package["jupyterlab"]["_build"]["load"] == "static/entry.js"
     entry = launch_record["extensions"]["autograder-screen/static/entry.js"]
+    assert ".jp-RenderedText pre { word-break: normal;" in entry  # whole words in narrow windows
     assert f'window._JUPYTERLAB ??= {{}})["{package["name"]}"]' in entry
     assert launch_record["themes"] == {
         "@jupyterlab/apputils-extension:themes": {"adaptive-theme": True},
