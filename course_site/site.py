@@ -200,8 +200,8 @@ def _read_lock_and_copy_pyodide(pyodide: str, lite: Path) -> tuple[dict[str, Any
     except (URLError, OSError, ValueError) as error:
         raise WebError(
             f"Pyodide's list of packages could not be fetched from {base} ({error}). Where there is "
-            "no network, name a folder that holds Pyodide's distribution: `make web PYODIDE=FOLDER`, "
-            "or `autograder web --pyodide FOLDER`."
+            "no network, name a folder that holds Pyodide's distribution: `make web "
+            "PYODIDE=FOLDER`, or `autograder web --pyodide FOLDER`."
         ) from None
 
 

@@ -481,8 +481,8 @@ class Exercise:
         if is_slip:
             part = {"means": "explanation", "nudge": "hint"}[option]
             raise ExerciseError(
-                f"{self.name}: the entry {misconception!r} of the list of slips has no {part}, which "
-                "students read. Write `name: Explanation. Hint: Question.`"
+                f"{self.name}: the entry {misconception!r} of the list of slips has no {part}, "
+                "which students read. Write `name: Explanation. Hint: Question.`"
             )
         problem = "an empty"
         if text is None:

@@ -303,9 +303,10 @@ def explain_failure(error: str, settings: Path = Path("/proc/sys")) -> str:
     missing_module = re.search(r"ModuleNotFoundError: No module named '([^']+)'", error)
     if missing_module:
         return (
-            f"The sandbox cannot start, because {missing_module[1]} is not installed in {sys.prefix}, "
-            "whose packages are all that submissions see. Install it there, as `make setup` does. "
-            "Packages of other folders (PYTHONPATH, a `.pth` file, `pip install --user`) do not count."
+            f"The sandbox cannot start, because {missing_module[1]} is not installed in "
+            f"{sys.prefix}, whose packages are all that submissions see. Install it there, as "
+            "`make setup` does. Packages of other folders (PYTHONPATH, a `.pth` file, "
+            "`pip install --user`) do not count."
         )
     for name, value, reason, command in _FORBIDDING_SETTINGS:
         with suppress(OSError):

@@ -30,8 +30,8 @@ _PAGE_CONFIG = {
         "@jupyter-notebook/lab-extension": True,
     }
 }
-# The kernel of the static site, which `make setup` installs, fails outside of JupyterLite. JupyterLab
-# loads an extension even if it is turned off. An empty one of the same name takes its place.
+# The kernel of the static site, which `make setup` installs, fails outside of JupyterLite.
+# JupyterLab loads an extension even if it is turned off. An empty one takes its place.
 _EMPTY_EXTENSIONS = ("@jupyterlite/pyodide-kernel-extension",)
 _SERVER_EXTENSIONS = {
     "jupyterlab": True,

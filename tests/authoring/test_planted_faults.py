@@ -149,8 +149,8 @@ def test_the_course_as_written_has_no_fault(course_folder):
             "exercise",
             "        Hint: With which number does your sum begin?\n",
             "",
-            f"{EXERCISE}.py, line 21: {EXERCISE}: the entry 'leaves-out-the-first' of the list of slips "
-            "has no hint, which students read. Write `name: Explanation. Hint: Question.`",
+            f"{EXERCISE}.py, line 21: {EXERCISE}: the entry 'leaves-out-the-first' of the list of "
+            "slips has no hint, which students read. Write `name: Explanation. Hint: Question.`",
         ),
         (
             "exercise",
