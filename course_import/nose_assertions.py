@@ -59,9 +59,9 @@ def _find_nose_imports(tree: ast.AST, methods: dict[str, str]) -> list[ast.stmt]
     for node in ast.walk(tree):
         match node:
             case ast.ImportFrom(module="nose.tools", names=aliases):
-                found = _find_methods(aliases)
-                if found:
-                    methods |= found
+                bound_methods = _find_methods(aliases)
+                if bound_methods:
+                    methods |= bound_methods
                     imports.append(node)
             case ast.Import(names=[ast.alias(name="nose.tools", asname=name)]):
                 methods |= {f"{name or 'nose.tools'}.{key}": _METHODS[key] for key in _METHODS}
@@ -78,12 +78,12 @@ def _find_methods(aliases: Sequence[ast.alias]) -> dict[str, str]:
     """Return unittest's method for each name that an import binds; {} if one has none."""
     if [alias.name for alias in aliases] == ["*"]:
         return dict(_METHODS)
-    found = {}
+    methods = {}
     for alias in aliases:
         if alias.name not in _METHODS:
             return {}
-        found[alias.asname or alias.name] = _METHODS[alias.name]
-    return found
+        methods[alias.asname or alias.name] = _METHODS[alias.name]
+    return methods
 
 
 def _list_methods() -> dict[str, str]:

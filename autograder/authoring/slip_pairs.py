@@ -180,24 +180,24 @@ class _Pair:
                 differing.add(name)
         return differing
 
-    def add_case_that_tells_from(self, other: "_Pair | str") -> bool:
+    def add_case_that_tells_from(self, rival: "_Pair | str") -> bool:
         """Add a case in which another pair, or a misconception, gives another result.
 
         Return False if there is no such case.
         """
         for index, test_case in self._usable_cases.items():
             outcome = self.predict(index)
-            if isinstance(other, str):
-                other_outcome: CallOutcome | None = test_case.mistakes[other]
+            if isinstance(rival, str):
+                rival_outcome: CallOutcome | None = test_case.mistakes[rival]
             else:
-                other_outcome = other.predict(index)
-            if outcome is None or other_outcome is None:
+                rival_outcome = rival.predict(index)
+            if outcome is None or rival_outcome is None:
                 continue
             rules = adapt_rules_to_precision(self._rules, test_case.expected)
-            if not same_outcome(outcome, other_outcome, rules):
+            if not same_outcome(outcome, rival_outcome, rules):
                 self.chosen[index] = outcome
-                if isinstance(other, _Pair):
-                    other.chosen[index] = other_outcome
+                if isinstance(rival, _Pair):
+                    rival.chosen[index] = rival_outcome
                 return True
         return False
 
@@ -226,19 +226,21 @@ def _tell_pairs_apart(
     ambiguous: set[str] = set()
     for indices, group in groups.items():
         by_name = {pair.name: pair for pair in group}
+        order = list(by_name)
         outcomes = {pair.name: dict(pair.chosen) for pair in group}
         for name in test_cases[0].mistakes:
             outcomes[name] = {index: test_cases[index].mistakes[name] for index in indices}
         for names in _list_similar(outcomes):
-            members = [by_name[name] for name in names if name in by_name]
             first, second = (outcomes[name] for name in names)
-            if not members or not _are_same(first, second, test_cases, rules):
+            if by_name.keys().isdisjoint(names) or not _are_same(first, second, test_cases, rules):
                 continue
-            pair = members.pop(0)
-            other = members.pop() if members else next(n for n in names if n != pair.name)
+            # Of two pairs the later one is given up: their order does not depend on last digits.
+            rivals = sorted(names, key=lambda name: order.index(name) if name in order else -1)
+            pair = by_name[rivals[1]]
+            rival = by_name.get(rivals[0], rivals[0])
             try:
                 with limit_time(pair.misconception):
-                    is_told_apart = pair.add_case_that_tells_from(other)
+                    is_told_apart = pair.add_case_that_tells_from(rival)
             except AutograderError:
                 is_told_apart = False
             if not is_told_apart:

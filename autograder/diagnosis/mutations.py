@@ -590,11 +590,11 @@ def _vary_operation(node: ast.BinOp) -> Iterator[Alternative]:
         exchange = ast.BinOp(node.right, node.op, node.left)
         yield Alternative(REPLACE, f"with the two sides of `{sign}` exchanged", exchange)
     if isinstance(node.op, (ast.Add, ast.Sub)):
-        moved = _move_into_call(node)
-        if moved:
+        expression = _move_into_call(node)
+        if expression:
             description = f"with `{sign} {_shorten(ast.unparse(node.right))}` inside the brackets "
             description += "of the call before it"
-            yield Alternative(REPLACE, description, moved)
+            yield Alternative(REPLACE, description, expression)
     right_code, left_code = _shorten(ast.unparse(node.right)), _shorten(ast.unparse(node.left))
     yield Alternative(LEAVE_OUT, f"without `{sign} {right_code}`", node.left)
     yield Alternative(LEAVE_OUT, f"without `{left_code} {sign}`", node.right)

@@ -118,6 +118,9 @@ def with_layers(function):
     lower_half_for_both: Both states are multiplied by the lower half of layer_1; the upper half, which
         belongs to the words, is unused.
         Hint: Which rows of layer_1 belong to the words: the first n, or the last n?
+    scores_scaled: You divided the scores by the root of the number of columns of `layer_1`; this formula
+        divides by nothing.
+        Hint: Does the formula of the score have a fraction?
     tanh_of_each_half: You applied tanh to the part of each state separately and added the results; apply
         it to the sum.
         Hint: What is inside the brackets of tanh in the formula: one product, or a sum of two?
@@ -178,6 +181,8 @@ def alignment_with_slips(slip, encoder_states, decoder_state, layer_1=None, laye
         scores = np.tanh(scores)
     if slip.weights_for_scores:
         scores = alignment.solution.softmax(scores)
+    if slip.scores_scaled:
+        scores = scores / np.sqrt(layer_1.shape[1])
     if slip.last_word_left_out:
         scores[-1] = 0
     if slip.return_in_the_loop:

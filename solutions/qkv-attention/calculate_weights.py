@@ -195,7 +195,6 @@ def calculate_weights_with_slips(slip, queries, keys):
         root(d_k),
         no_scale=1,
         bare_dot_products=1,
-        scale_after_softmax=1,
         modifies_argument=1,
         divides_by_d_k=d_k,
         power_before_division=2 * d_k,
@@ -228,7 +227,7 @@ def calculate_weights_with_slips(slip, queries, keys):
         products = -np.linalg.norm(left[:, np.newaxis] - right, axis=-1)
     else:
         products = left @ columns
-    scores = products / scale
+    scores = products / slip.choose(scale, scale_after_softmax=1)
     if slip.minus_sign:
         scores = -scores
     axis = slip.choose(-1, softmax_over_the_queries=0)
@@ -241,7 +240,7 @@ def calculate_weights_with_slips(slip, queries, keys):
         scores_over_their_sum=shares(scores, -1),
         only_exponentials=np.exp(scores),
         softmax_applied_twice=rows_of(weights),
-        scale_after_softmax=weights / root(d_k),
+        scale_after_softmax=weights / scale,
         log_weights=np.log(weights),
         sigmoid_for_softmax=1 / (1 + np.exp(-scores)),
         best_key_takes_all=np.eye(scores.shape[-1], dtype=scores.dtype)[scores.argmax(axis=-1)],
