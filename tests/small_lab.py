@@ -14,6 +14,7 @@ def lab_of(reference, *cases, **rules):
     exercise.lab = SimpleNamespace(
         name="a-lab",
         exercises={"answer": exercise},
+        reference=SimpleNamespace(answer=reference),
         exercises_by_answer_cell={"answer": exercise},
         cells=[],
         reference_cells={},

@@ -36,7 +36,7 @@ import numpy as np
 
 from autograder.authoring.domain import Domain, Sizes
 from autograder.authoring.reference import SETUP_TAG_ADVICE
-from autograder.authoring.slip_pairs import PairOutcomes, predict_slip_pairs
+from autograder.authoring.slip_pairs import PairOutcomes, predict_slip_pairs, protect_arrays
 from autograder.authoring.slips import SlipListError, bind_slips, read_slip_list
 from autograder.core.cpu_time import DEFAULT_CALL_SECONDS
 from autograder.core.errors import AutograderError
@@ -607,8 +607,14 @@ class Exercise:
         def limit_time(pair: Misconception) -> AbstractContextManager:
             return self._limit_time(f"the pair of slips {pair.name!r} does not end")
 
-        pairs = self.make_slip_pairs()
-        return predict_slip_pairs(pairs, self.test_cases(), self.rules, limit_time)
+        test_cases, pairs = self.test_cases(), self.make_slip_pairs()
+        shared_values = [*vars(self.solution).values()]
+        for function in self._slip_pairs:
+            shared_values += inspect.unwrap(function).__globals__.values()
+        for test_case in test_cases:
+            shared_values += [*test_case.inputs.args, *test_case.inputs.kwargs.values()]
+        with protect_arrays(shared_values):
+            return predict_slip_pairs(pairs, test_cases, self.rules, limit_time)
 
     def common_mistake(self, function: F) -> F:
         """Decorate a wrong implementation with a general mistake, such as a missing `return`.

@@ -8,9 +8,10 @@ A pair is left out if a check could not tell that an answer has these two mistak
 result of one slip alone, of another misconception or of another pair, or raises an error.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -75,6 +76,37 @@ def predict_slip_pairs(
             for index, outcome in pair.chosen.items():
                 predicted[index][pair.name] = outcome
     return predicted
+
+
+@contextmanager
+def protect_arrays(values: Iterable[Any]) -> Iterator[None]:
+    """Make arrays read-only for a while, so that a wrong function that writes into one fails.
+
+    Two slips together may change an array of the notebook, such as one that uses it in place of
+    the argument and one that changes its argument. All later results would be wrong.
+
+    Parameters
+    ----------
+    values : iterable
+        Values of any type. The arrays among them, and in their lists and mappings, are protected.
+    """
+    arrays: list[np.ndarray] = []
+    containers = list(values)
+    seen: set[int] = set()
+    while containers:
+        value = containers.pop()
+        if isinstance(value, np.ndarray) and value.flags.writeable:
+            value.flags.writeable = False
+            arrays.append(value)
+        elif isinstance(value, (list, tuple, dict)) and id(value) not in seen:
+            seen.add(id(value))
+            containers += value.values() if isinstance(value, dict) else value
+    try:
+        yield
+    finally:
+        # A view of an array can be made writeable only after the array.
+        for array in sorted(arrays, key=lambda array: array.base is not None):
+            array.flags.writeable = True
 
 
 def _list_usable_cases(test_cases: Sequence[TestCase]) -> dict[int, TestCase]:

@@ -264,3 +264,36 @@ def test_a_pair_is_found_by_its_name_with_the_sentences_of_both():
     assert exercise.find_misconception("negative").means == "The sign is wrong."
     for name in (None, "", "unknown", "no-scale + unknown", "no-scale + squared + negative"):
         assert exercise.find_misconception(name) is None
+
+
+TABLE = np.arange(1.0, ROWS + 1)
+
+
+def test_a_pair_that_writes_into_an_array_of_the_notebook_is_left_out_and_changes_nothing():
+    def function(slip, x):
+        if slip.no_scale:
+            x = TABLE
+        if slip.squared:
+            x *= 2
+        return x / np.sqrt(x.size) * slip.choose(1, negative=-1)
+
+    text = "no_scale: A. Hint: B?\nsquared: C. Hint: D?\nnegative: E. Hint: F?"
+    assert list_pairs(make_exercise(function, text)) == [
+        "no-scale + negative",
+        "squared + negative",
+    ]
+    assert TABLE.tolist() == [1, 2, 3, 4, 5]
+    assert TABLE.flags.writeable
+
+
+def test_arrays_in_lists_and_mappings_are_protected_and_are_free_again_after_an_error():
+    inner, shared, matrix = np.ones(2), np.ones(3), np.ones((2, 2))
+    view = matrix.T
+    values = [{"a": [inner]}, (shared, shared), view, "text", matrix, matrix[0]]
+    with pytest.raises(ValueError, match="read-only"), slip_pairs.protect_arrays(values):
+        assert not (inner.flags.writeable or shared.flags.writeable or view.flags.writeable)
+        inner[0] = 2
+    assert inner.flags.writeable
+    assert shared.flags.writeable
+    assert view.flags.writeable
+    assert matrix.flags.writeable
