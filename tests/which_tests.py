@@ -66,7 +66,7 @@ TESTS = {
     "solutions/": ["tests/labs", "tests/authoring/test_build.py"],
     "notebooks/": ["tests/labs", "tests/authoring/test_build.py"],
     "data/": ["tests/labs"],
-    "docs/": ["tests/style/test_docs.py"],
+    "docs/": ["tests/style/test_docs.py", "tests/style/test_commands_of_docs.py"],
     "tests/submissions/": ["tests/grading/test_submissions.py"],
 }
 PROJECT = ["tests/style"]  # pyproject.toml, Makefile, README.md and other files of the root

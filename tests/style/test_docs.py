@@ -13,26 +13,16 @@ from pathlib import Path
 import click
 import nbformat
 import pytest
+from document_pages import DOCS, FENCE, PAGES, ROOT, find_fences, list_command_lines, name_page
 
 from autograder.authoring.lab import read_labs
 from autograder.cli import main
 from autograder.core.course import read_course
 from autograder.sandbox.choice import explain_unavailability
 
-ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs"
 LABS = read_labs(read_course(ROOT))
-PAGES = [
-    *sorted(ROOT.glob("*.md")),
-    *sorted(DOCS.rglob("*.md")),
-    ROOT / "data" / "README.md",
-    *sorted((ROOT / "solutions").glob("*/*.md")),
-]
 CATALOGUE = [sys.executable, str(DOCS / "misconceptions.py")]
 
-_FENCE = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.M | re.S)
-_INDENTED = re.compile(r"(?:^ {4}.*\n)+", re.M)
-_INLINE = re.compile(r"`([^`\n]+)`")
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -54,25 +44,10 @@ def every_command(group, prefix=""):
 COMMANDS = dict(every_command(main))
 
 
-def fences(text):
-    """(what stands behind the opening fence, the block) of each fenced block."""
-    return [(info.strip(), block) for info, block in _FENCE.findall(text)]
-
-
-def command_lines(text):
-    """Every command a page shows: in blocks, and between backticks in its prose."""
-    prose = _FENCE.sub("", text)
-    blocks = [block for info, block in fences(text) if info in {"", "bash", "sh", "console"}]
-    blocks += _INDENTED.findall(prose)
-    joined = "\n".join(blocks).replace("\\\n", " ")
-    lines = re.split(r"\n|&&|\|\||[;|]", joined) + _INLINE.findall(prose)
-    return [line.strip() for line in lines if line.strip()]
-
-
 def complaints(text, targets, commands):
     """Return what the page names and the project lacks: make targets, commands of ours, and their options."""
     wrong = []
-    for line in command_lines(text):
+    for line in list_command_lines(text):
         try:
             words = shlex.split(line.split("  #")[0])
         except ValueError:
@@ -110,7 +85,7 @@ def complaints(text, targets, commands):
 def dead_links(page, text):
     """Links of a page to files that are not there."""
     dead = []
-    for target in _LINK.findall(_FENCE.sub("", text)):
+    for target in _LINK.findall(FENCE.sub("", text)):
         if re.match(r"[a-z]+:|#", target):
             continue
         path = (page.parent / target.split("#")[0]).resolve()
@@ -123,17 +98,13 @@ def targets(makefile=ROOT / "Makefile"):
     return set(re.findall(r"^([a-z-]+):", makefile.read_text("utf-8"), re.M))
 
 
-def name_of(page):
-    return str(page.relative_to(ROOT))
-
-
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize("page", PAGES, ids=name_page)
 def test_every_command_a_page_shows_exists(page):
     made = targets(DOCS / "bundle.mk" if page.name == "bundle-readme.md" else ROOT / "Makefile")
     assert complaints(page.read_text("utf-8"), made, commands_of(main)) == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize("page", PAGES, ids=name_page)
 def test_every_relative_link_leads_somewhere(page):
     assert dead_links(page, page.read_text("utf-8")) == []
 
@@ -168,7 +139,7 @@ def test_each_command_has_an_example_and_is_in_the_docs(name):
     example = re.search(rf"Example:\s+(autograder {name}\b.*)", command.get_help(context))
     assert example, "its help shows no example"
     assert complaints(f"`{example[1]}`", targets(), commands_of(main)) == []
-    shown = [line for page in PAGES for line in command_lines(page.read_text("utf-8"))]
+    shown = [line for page in PAGES for line in list_command_lines(page.read_text("utf-8"))]
     assert any(re.search(rf"\bautograder {name}\b", line) for line in shown), "no page shows it"
 
 
@@ -384,7 +355,7 @@ def follow(text, copy):
     environment = {
         k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COV", "AUTOGRADER"))
     }
-    for info, block in fences(text):
+    for info, block in find_fences(text):
         _column_of, _, where = info.partition(" ")
         if info == "bash":
             ran = subprocess.run(
