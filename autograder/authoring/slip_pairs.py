@@ -30,7 +30,9 @@ from autograder.values.perturbation import perturb_last_digits
 from autograder.values.value_types import find_arrays, map_inputs
 
 MIN_PAIR_NUMBERS = 20  # numbers in the results of a pair together, if the cases have as many
-WHOLE_NUMBER_WEIGHT = 0.25  # a whole number or a boolean is more often the same by chance
+FEWEST_NUMBERS = 4  # with fewer, an answer with other mistakes may have the same results by chance
+WHOLE_NUMBER_WEIGHT = 0.25  # a small whole number or a boolean is more often the same by chance
+LARGE_WHOLE_NUMBER = 100
 MAX_PAIR_CASE_NUMBERS = 500  # a case with a larger result is not used
 _PERTURBED_TOLERANCE = 1e-9
 _LARGEST_SUMMAND = 1e9  # keeps the summary of a huge result finite
@@ -156,9 +158,9 @@ class _Pair:
     def predict(self, index: int) -> CallOutcome | None:
         """Return the result in a case; None if it is no use to recognise the pair by.
 
-        It is none if it is right, large, an error, or NaN where no slip alone gives NaN. A result
-        is none as well if it depends on the last digits of the inputs: it would differ between
-        processors.
+        It is none if it is right, large, an error, NaN where no slip alone gives NaN, or of a type
+        that no slip alone gives. A result is none as well if it depends on the last digits of the
+        inputs: it would differ between processors.
         """
         if index not in self._predicted:
             self._predicted[index] = self._call(self._usable_cases[index])
@@ -176,18 +178,24 @@ class _Pair:
         return outcome if same_outcome(outcome, perturbed_outcome, strict_rules) else None
 
     def _is_usable(self, outcome: CallOutcome, test_case: TestCase) -> bool:
+        """Return True if a result is wrong, small, and of a type that one of the slips gives."""
         numbers = _list_numbers(outcome.value)
         if outcome.error or numbers.size > MAX_PAIR_CASE_NUMBERS:
             return False
-        if np.isnan(numbers).any():
-            slips = [test_case.mistakes[name] for name in self._slips]
-            if not any(np.isnan(_list_numbers(slip.value)).any() for slip in slips):
-                return False
+        slips = [test_case.mistakes[name] for name in self._slips]
+        if all(outcome.type != slip.type for slip in slips):
+            return False  # `.tolist()` of a sum is a single number, and no list
+        is_nan_of_a_slip = any(np.isnan(_list_numbers(slip.value)).any() for slip in slips)
+        if np.isnan(numbers).any() and not is_nan_of_a_slip:
+            return False
         inputs = test_case.inputs
         return compare_outcome(test_case.expected, outcome, self._rules, inputs) is not None
 
     def choose_cases(self) -> bool:
-        """Choose the first cases that tell the pair from each of its slips; False if none do."""
+        """Choose the first cases that tell the pair from each of its slips.
+
+        Return False if none do, or if their results hold too few numbers.
+        """
         numbers = 0.0
         untold_slips = set(self._slips)  # slips that give the same results so far
         for index, test_case in self._usable_cases.items():
@@ -201,7 +209,7 @@ class _Pair:
                 self.chosen[index] = outcome
                 numbers += _count_informative_numbers(outcome.value)
                 untold_slips -= differing_slips
-        return not untold_slips
+        return not untold_slips and numbers >= FEWEST_NUMBERS
 
     def _list_differing_slips(self, outcome: CallOutcome, test_case: TestCase) -> set[str]:
         """Return the names of the slips that alone give another result in a case."""
@@ -235,11 +243,10 @@ class _Pair:
 
 
 def _count_informative_numbers(value: Value) -> float:
-    """Return how many numbers a result holds; whole numbers and booleans count less."""
+    """Return how many numbers a result holds; small whole numbers and booleans count less."""
     numbers = _list_numbers(value)
-    if np.array_equal(numbers, np.rint(numbers), equal_nan=True):
-        return numbers.size * WHOLE_NUMBER_WEIGHT
-    return numbers.size
+    is_small_whole = (numbers == np.rint(numbers)) & (np.abs(numbers) < LARGE_WHOLE_NUMBER)
+    return numbers.size - (1 - WHOLE_NUMBER_WEIGHT) * float(is_small_whole.sum())
 
 
 def _tell_pairs_apart(

@@ -134,6 +134,8 @@ def explain_by_arguments(
     failing = sorted(
         filter(is_small_enough_to_repeat, failing), key=count_input_numbers, reverse=True
     )
+    if failing and not rules.calls_answer_directly:
+        return _describe_changing_results(function, failing[-1], rules)
     if not failing or rules.call != "function":
         return ""
     try:
@@ -168,6 +170,19 @@ def explain_by_arguments(
     if are_finite and _contains_floats(outcomes[0].value):
         explanation = _describe_ignored_array(probe, observations, paths, unused_arrays)
     return explanation or _describe_repairing_change(probe, calls, failing, paths, are_finite)
+
+
+def _describe_changing_results(function: Any, test_case: TestCase, rules: ComparisonRules) -> str:
+    """Say that an answer, such as a layer, gives another result at each call; "" if it does not."""
+    first = call_student_function(function, test_case.inputs, rules.call)
+    second = call_student_function(function, test_case.inputs, rules.call)
+    if first.error or second.error or same_outcome(first, second, rules):
+        return ""
+    return (
+        f"Called twice with the same arguments, `{function.__name__}` gives two different results. "
+        "Either it draws random numbers, as dropout does, or it stores something between calls. "
+        "The result must depend on the arguments alone."
+    )
 
 
 def _describe_ignored_array(

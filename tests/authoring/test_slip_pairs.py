@@ -297,3 +297,26 @@ def test_arrays_in_lists_and_mappings_are_protected_and_are_free_again_after_an_
     assert shared.flags.writeable
     assert view.flags.writeable
     assert matrix.flags.writeable
+
+
+def test_a_pair_with_a_result_of_a_type_that_neither_slip_gives_is_left_out():
+    def function(slip, x):
+        result = x.sum() if slip.summed else x / np.sqrt(x.size)
+        return result.tolist() if slip.returns_a_list else result
+
+    text = "summed: A. Hint: B?\nreturns_a_list"
+    assert list_pairs(make_exercise(function, text)) == []
+
+
+@pytest.mark.parametrize(("factor", "is_recognised"), [(1, False), (101, True)])
+def test_pairs_with_few_small_whole_numbers_are_left_out_since_chance_may_give_them(
+    factor, is_recognised
+):
+    """Two different mistakes often choose the same of a few tokens."""
+    numbers = slip_pairs.FEWEST_NUMBERS
+    cases = [lambda rng: inputs(int(rng.integers(2, 5)) * factor)] * numbers
+    lab = lab_of(lambda x: x, *cases)
+    lab.exercises["answer"].slips("more: A. Hint: B?\nless: C. Hint: D?")(
+        lambda slip, x: x + slip.choose(0, more=2) - slip.choose(0, less=5)
+    )
+    assert any(lab.exercises["answer"].predict_slip_pairs()) == is_recognised

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from our_course import lab
 
-from autograder.authoring.verify import judge_outcomes
 from autograder.core.results import Verdict
+from autograder.grading.grade_submission import add_slip_pairs
 from autograder.judging.compare import compare_outcome
 from autograder.judging.error_messages import classify_error
 from autograder.judging.failure_patterns import list_features
@@ -36,9 +36,10 @@ def judge_source(name, source, **extra_names):
     file = f"<cell of {name} {hash(source)}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     exec(compile(source, file, "exec"), names)
-    cases = exercise.test_cases()
+    cases, misconceptions = add_slip_pairs(exercise)
     answers = [call_student_function(names[name], q.inputs, exercise.rules.call) for q in cases]
-    return judge_outcomes(exercise, cases, answers)
+    arguments = exercise.argument_names
+    return judge(cases, answers, exercise.rules, misconceptions, name, argument_names=arguments)
 
 
 # An exercise, a wrong expression, the name of the mistake, and words of the message.
@@ -55,7 +56,7 @@ WRONG_ANSWERS = [
         "precision-lost-on-the-way",
         "only about seven digits",
     ),
-    ("softmax", "x / x.sum()", "no-exponential + over-everything", "There are two mistakes."),
+    ("softmax", "x / x.sum()", "over-everything + no-exponential", "There are two mistakes."),
     ("softmax", "math.exp(x)", "array-for-a-single-number", "take a single number"),
     ("stable_softmax", "softmax(x - 1000, axis)", "subtracts-1000", "always subtract 1000"),
     (
@@ -288,10 +289,9 @@ def choose(logits, temperature, uniform):
     exercise = lab("tiny-transformer").exercises["choose"]
     names = {"np": np}
     exec(source, names)
-    cases = exercise.test_cases()
-    finding = judge_outcomes(
-        exercise, cases, [call_student_function(names["choose"], q.inputs) for q in cases]
-    )
+    cases, misconceptions = add_slip_pairs(exercise)
+    answers = [call_student_function(names["choose"], q.inputs) for q in cases]
+    finding = judge(cases, answers, exercise.rules, misconceptions)
     assert finding.verdict is Verdict.WRONG and finding.misconception is None
 
 
