@@ -50,7 +50,7 @@ class Alternative(NamedTuple):
 class Mutation:
     """One small change of the student's code, with its description.
 
-    The description is the middle of a sentence. It stands between "In line 3 of its cell, `…`:" and
+    The description is the middle of a sentence. It stands between "In line 3 of your cell, `…`:" and
     ", every case is right."
     """
 

@@ -50,7 +50,7 @@ def _quote_error_line(outcome: CallOutcome) -> str:
     function = ""
     if outcome.within.isidentifier():
         function = f", in `{outcome.within}`"
-    return f"line {number} of its cell{function}: `{text}`"
+    return f"line {number} of your cell{function}: `{text}`"
 
 
 def render_text(finding: Finding) -> str:

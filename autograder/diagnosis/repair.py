@@ -421,12 +421,12 @@ class _SwitchableMutations:
     def describe_mutation(self, number: int) -> str:
         """Describe a mutation as the start of a sentence. The caller adds what it achieves.
 
-        It is, for example, "In line 3 of its cell, `y = x ** 2`: with another number in place of
+        It is, for example, "In line 3 of your cell, `y = x ** 2`: with another number in place of
         `2`".
         """
         mutation = self.mutations[number]
         code = truncate(self._lines[mutation.line - 1].strip(), MAX_LINE_CHARACTERS)
-        return f"In line {mutation.line} of its cell, `{code}`: {mutation.description}"
+        return f"In line {mutation.line} of your cell, `{code}`: {mutation.description}"
 
     def replaces_whole_number(self, number: int) -> bool:
         """Return True if a mutation changes the number in a line such as `return 0`."""

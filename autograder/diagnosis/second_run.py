@@ -320,7 +320,7 @@ def _explain_transposition(operand: ast.expr, value: np.ndarray) -> str:
         return f"`{name}` has one axis only, so `{code}` is the same as `{name}`."
     return (
         f"`{code}` reverses all {value.ndim} axes. To exchange the last two only, write "
-        f"`np.swapaxes({name}, -1, -2)`."
+        f"`np.swapaxes({name}, -1, -2)`; an array with one axis needs neither."
     )
 
 
@@ -372,7 +372,7 @@ def explain_infinite_numbers(function: Any, inputs: Inputs, has_nan: bool) -> st
         filename = run.frame.f_code.co_filename
         text = linecache.getline(filename, run.line, run.frame.f_globals).strip()
         code = truncate(text, MAX_CODE_CHARACTERS)
-        sentences.append(f"In line {run.line} of its cell, `{code}`, {source}.")
+        sentences.append(f"In line {run.line} of your cell, `{code}`, {source}.")
     if has_nan and not (sentences and "nan" in sentences[-1]):
         return ""
     return " ".join(sentences)

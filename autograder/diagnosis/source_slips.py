@@ -74,7 +74,7 @@ class Source:
         """Return a slip on the line where a node begins; `text` is the rest of its sentence."""
         line: int = node.lineno  # type: ignore[attr-defined]
         code = truncate(self.get_line(node), MAX_CODE_CHARACTERS)
-        return SourceSlip(line, f"In line {line} of its cell, `{code}`, {text}", nudge, is_certain)
+        return SourceSlip(line, f"In line {line} of your cell, `{code}`, {text}", nudge, is_certain)
 
     def get_line(self, node: ast.AST) -> str:
         return self.lines[node.lineno - 1].strip()  # type: ignore[attr-defined]
@@ -805,11 +805,15 @@ def _find_overwritten_argument(source: Source) -> SourceSlip | None:
     for statement in source.function.body:
         if not isinstance(statement, (ast.Assign, ast.Expr)):
             return None  # in an `if` or a loop the value may be used in some cases only
-        read_names = {node.id for node in ast.walk(statement.value) if isinstance(node, ast.Name)}
-        names -= read_names
-        for target in statement.targets if isinstance(statement, ast.Assign) else ():
-            for node in ast.walk(target):
-                if isinstance(node, ast.Name) and node.id in names & loads:
+        written_names: list[ast.Name] = []
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                names.discard(node.id)  # also in the index of `result[head] = …`
+            elif isinstance(node, ast.Name):
+                written_names.append(node)
+        if isinstance(statement, ast.Assign):
+            for node in written_names:
+                if node.id in names & loads:
                     return source.make_slip(
                         statement,
                         f"the argument `{node.id}` gets another value before its own was used, so "

@@ -10,6 +10,7 @@ may also be the data of a figure. `autograder.values.value_types` explains the c
 each type of value.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -128,6 +129,9 @@ class Misconception:
     raises: tuple[str, ...] = ()
 
 
+_NUMBERS_ARE_RIGHT = re.compile(r"The numbers (?:are|may be) (?:right|fine), but ")
+
+
 def combine_misconceptions(
     misconceptions: Sequence[Misconception], function: Callable | None = None
 ) -> Misconception:
@@ -140,9 +144,12 @@ def combine_misconceptions(
         Wrong implementation of the exercise that makes both mistakes.
     """
     first, second = misconceptions
+    # Alone, such a mistake of form leaves the numbers right; beside another mistake it does not.
+    sentences = [_NUMBERS_ARE_RIGHT.sub("Besides, ", text) for text in (first.means, second.means)]
+    sentences.sort(key=lambda text: text.startswith("Besides, "))
     return Misconception(
         f"{first.name} + {second.name}",
-        f"There are two mistakes. {first.means} {second.means}",
+        f"There are two mistakes. {' '.join(sentences)}",
         first.nudge,
         function,
         (*first.raises, *second.raises),

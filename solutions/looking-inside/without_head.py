@@ -52,7 +52,7 @@ def only(rng):
 
 
 @without_head.slips("""
-    columns_for_rows: You set the head's *columns* to 0; a head's result enters through its rows.
+    columns_for_rows: You chose the head's columns of `w_o`; its numbers are multiplied by the rows.
         Hint: merged @ w_o: which axis of w_o meets the numbers of a head?
     rows_and_columns: Only the square of the head's rows and columns is 0; the rows are zero over their
         whole length.

@@ -92,7 +92,7 @@ def unknown_words(rng):
     multiplies_by_the_scale: You multiplied the scores by √d_k instead of dividing, so the largest score
         takes nearly everything.
         Hint: The scale should keep the scores small when d_k is large. Does yours?
-    scale_after_softmax: You divided by √d_k after softmax: the rows then add up to 1/√d_k, not to 1.
+    scale_after_softmax: You divided by the scale after softmax, so the rows no longer add up to 1.
         Hint: In which order do the steps come: products, scale, softmax?
     always_300: You divided by √300, the size of this notebook's word vectors, whatever the keys' own
         size is.

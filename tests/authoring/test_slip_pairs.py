@@ -8,6 +8,7 @@ from autograder.authoring import inputs, slip_pairs
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
 from autograder.student.answer_key import encode_key, read_exercise_key
+from autograder.values.case_records import Misconception, combine_misconceptions
 
 SLIPS = """
     no_scale: You did not divide by the root of d. Hint: What does the formula do last?
@@ -238,7 +239,7 @@ def test_a_key_holds_enough_results_of_a_pair_to_tell_it_from_others():
 
 def test_whole_numbers_count_less_since_they_are_more_often_the_same_by_chance():
     size = slip_pairs.MIN_PAIR_NUMBERS // 2 + 1
-    lab = lab_of(lambda x: x, *[lambda rng: inputs(rng.integers(2, 90, size=size))] * 4)
+    lab = lab_of(lambda x: x, *[lambda rng: inputs(rng.integers(2, 16, size=size))] * 4)
     lab.exercises["answer"].slips("twice: A. Hint: B?\nthrice: C. Hint: D?")(
         lambda slip, x: x * slip.choose(1, twice=2) * slip.choose(1, thrice=3)
     )
@@ -320,3 +321,16 @@ def test_pairs_with_few_small_whole_numbers_are_left_out_since_chance_may_give_t
         lambda slip, x: x + slip.choose(0, more=2) - slip.choose(0, less=5)
     )
     assert any(lab.exercises["answer"].predict_slip_pairs()) == is_recognised
+
+
+def test_a_pair_says_that_no_numbers_are_right_and_names_a_mistake_of_form_last():
+    form = Misconception(
+        "extra-axis", "The numbers are right, but the array has an extra axis.", "A?"
+    )
+    sign = Misconception("negative", "The sign is wrong.", "B?")
+    for pair in ([form, sign], [sign, form]):
+        combined = combine_misconceptions(pair)
+        assert combined.means == (
+            "There are two mistakes. The sign is wrong. Besides, the array has an extra axis."
+        )
+        assert combined.nudge == pair[0].nudge

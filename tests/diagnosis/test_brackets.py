@@ -54,7 +54,7 @@ def test_missing_brackets_are_named_by_their_line(right, wrong, quoted):
     case_inputs = [Inputs((rng.normal(size=(3, n)), n)) for n in (2, 3, 5, 7)]
     cases = make_test_cases_for(source.format(right), case_inputs)
     text = find_repair_for(define_in_cell(source.format(wrong)), cases)
-    assert f"In line 3 of its cell, `y = {wrong}`: " in text
+    assert f"In line 3 of your cell, `y = {wrong}`: " in text
     assert f"with one more pair of brackets in `{quoted}`, every case is right." in text
 
 

@@ -99,7 +99,7 @@ def test_one_place_is_described_with_its_line_and_kind(old, new, line, words):
     if not words:
         assert text == ""  # no small mutation repairs a cube root
         return
-    assert text.startswith(f"One place is wrong. In line {line} of its cell, `"), text
+    assert text.startswith(f"One place is wrong. In line {line} of your cell, `"), text
     assert f"`: {words}" in text
     assert text.endswith("every case is right.")
 
@@ -156,7 +156,7 @@ def test_two_places_one_of_which_improves_the_result():
 def test_two_places_one_of_which_is_inside_the_other(monkeypatch, old, new, outer, inner):
     monkeypatch.setattr(repair, "MAX_SEARCH_SECONDS", 5)  # a busy machine takes longer
     text = describe_repair(RIGHT.replace(old, new))
-    assert text.startswith("Two places are wrong. In line 3 of its cell, `")
+    assert text.startswith("Two places are wrong. In line 3 of your cell, `")
     assert f"without `{outer}` around" in text
     assert f"without `{inner}" in text
 
@@ -211,7 +211,7 @@ def test_helpers_of_the_same_cell_are_mutated_too():
         RIGHT.replace("np.abs(lower)", "size_of(lower)")
         + "\ndef size_of(v):\n    return np.abs(v) * 4\n"
     )
-    assert "In line 11 of its cell, `return np.abs(v) * 4`: without `* 4`" in describe_repair(
+    assert "In line 11 of your cell, `return np.abs(v) * 4`: without `* 4`" in describe_repair(
         helper
     )
 
@@ -355,7 +355,7 @@ def test_an_error_with_a_full_explanation_gets_no_mutation():
 def test_a_check_names_the_place_where_no_mistake_is_known():
     text = check_message(SOFTMAX)
     assert (
-        "One place is wrong. In line 3 of its cell, `e = np.exp(np.abs(x))`: without `np.abs` around `x`"
+        "One place is wrong. In line 3 of your cell, `e = np.exp(np.abs(x))`: without `np.abs` around `x`"
         in text
     )
     assert "rise and fall" not in text  # the less specific sentence is left out

@@ -91,7 +91,7 @@ def test_a_change_in_place_is_explained_too():
     [
         ("x * np.log(y)", "a logarithm is taken of 0, which gives -inf. On the same line, 0 is"),
         ("np.exp(y + 999) - np.exp(y + 999)", "an exponential is taken of a number so large that"),
-        ("np.sqrt(x - 1)", "In line 3 of its cell, `return np.sqrt(x - 1)`, a root is taken of a"),
+        ("np.sqrt(x - 1)", "In line 3 of your cell, `return np.sqrt(x - 1)`, a root is taken of a"),
         ("x / y", "0 is divided by 0, or inf by inf, which gives nan."),
         ("np.where(x == 0, -np.inf, 0) - -np.inf", "inf is subtracted from inf, which gives nan."),
     ],
@@ -104,7 +104,7 @@ def test_the_line_of_the_first_nan_is_named(line, words):
 def test_the_line_of_the_first_inf_is_named():
     inputs = Inputs((np.ones(2), np.zeros(2)))
     text = explain_infinite_numbers(define("z = x / y", "return z + 1"), inputs, False)
-    assert text == "In line 3 of its cell, `z = x / y`, a number is divided by 0, which gives inf."
+    assert text == "In line 3 of your cell, `z = x / y`, a number is divided by 0, which gives inf."
     assert explain_infinite_numbers(define("return x + y"), inputs, False) == ""
     assert explain_infinite_numbers(define("return x / y"), inputs, True) == ""  # no nan there
 

@@ -94,7 +94,7 @@ def find_slip(*lines, head="def f(x, n=2):", **keywords):
 def test_a_slip_is_named_by_its_line(lines, line, words):
     slip = find_slip(*lines)
     assert slip.line == line
-    assert slip.means.startswith(f"In line {line} of its cell, `")
+    assert slip.means.startswith(f"In line {line} of your cell, `")
     assert words in slip.means
     assert slip.is_certain
 
@@ -147,6 +147,7 @@ def test_a_slip_is_named_by_its_line(lines, line, words):
         ["x = 10 ** 6 * n * x", "return 2 ** 10 / n + x + 10 ** -3 * n"],
         ["rng = np.random.default_rng(n)", "return rng.normal() + x"],
         ["np.random.seed(n)", "return x * np.random.rand()"],
+        ["y = x.copy()", "y[n : n + 1] = 0", "return y * n"],
     ],
 )
 def test_right_code_has_no_slip(lines):
@@ -309,9 +310,9 @@ def test_a_result_of_none_is_explained():
 
 def test_where_none_or_a_tuple_in_an_error_comes_from_is_named():
     function = define_in_cell("\ndef f(x):\n    y = x.get(3)\n    return y + 1\n")
-    assert "In line 3 of its cell" in find_cause_of_none(function).means
+    assert "In line 3 of your cell" in find_cause_of_none(function).means
     function = define_in_cell("\ndef f(x):\n    y = np.nonzero(x)\n    return y - 1\n")
-    assert "In line 3 of its cell" in find_tuple_of_places(function).means
+    assert "In line 3 of your cell" in find_tuple_of_places(function).means
 
 
 def test_without_source_there_is_no_slip():

@@ -315,7 +315,7 @@ def test_an_exception_names_the_line(monkeypatch):
     names = {"__name__": "__main__", "np": np}
     exec(compile(source, "<cell>", "exec"), names)
     finding = judge_answer(names["total"])
-    assert "line 2 of its cell, in `total`: `return x @ np.ones((3, 3))`" in render_text(finding)
+    assert "line 2 of your cell, in `total`: `return x @ np.ones((3, 3))`" in render_text(finding)
 
 
 # Values of other kinds

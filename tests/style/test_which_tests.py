@@ -120,7 +120,7 @@ def test_a_file_has_its_tests(name, tests):
 
 def test_the_command_names_each_test_once():
     command = pytest_command(["docs/policy.md", "docs/grades.md"])
-    assert command.endswith('-m "not long" tests/style/test_docs.py')
+    assert command.endswith("tests/style/test_docs.py tests/style/test_commands_of_docs.py")
     assert pytest_command([]) == ""
 
 
