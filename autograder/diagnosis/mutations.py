@@ -293,8 +293,7 @@ class MutationEmbedder:
             yield from self._replace_by_variables(code)
         if id(node) not in self._inner_links:
             for other in add_brackets(node):
-                description = f"with one more pair of brackets in {code}"
-                yield Alternative(REPLACE, description + _place_bracket(node, other), other)
+                yield Alternative(REPLACE, _describe_brackets(node, other), other)
         if isinstance(node, (ast.BinOp, ast.Call)):
             for part in _nested_operands(node):
                 description = f"with only {_quote(part)} in place of {code}"
@@ -500,16 +499,21 @@ def _shorten(code: str) -> str:
     return truncate(" ".join(code.split()), MAX_QUOTED_CHARACTERS)
 
 
-def _place_bracket(node: ast.expr, other: ast.expr) -> str:
-    """Say before which word of a long expression a new bracket opens; "" for a short one."""
+def _describe_brackets(node: ast.expr, other: ast.expr) -> str:
+    """Say around which part of an expression `other` has brackets more."""
     old, new = ast.unparse(node), ast.unparse(other)
-    if len(old) <= MAX_QUOTED_CHARACTERS:
-        return ""
     place = 0
     while place < len(old) and old[place] == new[place]:
         place += 1
-    word = re.match(r"\(+([\w.]+)", new[place:])
-    return f", which opens before `{word[1]}`" if word else ""
+    depth = 0
+    for end in range(place, len(new)):
+        depth += (new[end] == "(") - (new[end] == ")")
+        if depth == 0:
+            break
+    part = new[place + 1 : end]
+    if new[place] != "(" or not part:
+        return f"with one more pair of brackets in {_quote(node)}"
+    return f"with brackets ( ) around `{_shorten(part)}`"
 
 
 def _is_module(node: ast.expr) -> bool:

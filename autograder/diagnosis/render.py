@@ -1,6 +1,8 @@
 """Show students why an answer is wrong, as text or HTML: sentences, and tables of numbers."""
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -8,6 +10,7 @@ import numpy as np
 
 from autograder.core.text_format import backticks_to_html
 from autograder.judging.judge import Finding
+from autograder.values.arrays import find_largest_difference
 from autograder.values.case_records import CallOutcome, Inputs, Tolerance
 from autograder.values.tolerance import elements_agree
 from autograder.values.value_types import apply_view, short_repr
@@ -56,9 +59,11 @@ def _quote_error_line(outcome: CallOutcome) -> str:
 def render_text(finding: Finding) -> str:
     """Render a verdict and its explanation as plain text. Small arrays are shown in full."""
     lines = [" ".join(filter(None, paragraph)) for paragraph in list_paragraphs(finding)]
-    pair = choose_arrays_to_show(finding)
-    if pair and pair[0].size <= MAX_TABLE_CELLS**2:
-        expected, values = pair
+    shown = choose_arrays_to_show(finding)
+    if shown and shown.expected.size <= MAX_TABLE_CELLS**2:
+        expected, values = shown.expected, shown.values
+        if shown.place:
+            lines.append(shown.place)
         with np.printoptions(precision=4, suppress=True, linewidth=88):
             lines += ["Yours:", str(values), "Expected:", str(expected)]
     output = _get_printed_text(finding)
@@ -75,9 +80,11 @@ def render_html(finding: Finding) -> str:
         if heading:
             label = f"<strong>{escape(heading)}</strong> "
         parts.append(_PARAGRAPH.format(label + backticks_to_html(escape(sentence))))
-    pair = choose_arrays_to_show(finding)
-    if pair and finding.shown_case:
-        expected, values = map(np.atleast_2d, pair)
+    shown = choose_arrays_to_show(finding)
+    if shown and finding.shown_case:
+        expected, values = np.atleast_2d(shown.expected), np.atleast_2d(shown.values)
+        if shown.place:
+            parts.append(_PARAGRAPH.format(escape(shown.place)))
         parts.append(render_tables(expected, values, finding.shown_case.rules.tolerance))
     output = _get_printed_text(finding)
     if output:
@@ -97,8 +104,23 @@ def _get_printed_text(finding: Finding) -> str:
     return f"{text[:MAX_OUTPUT_CHARACTERS]}… ({len(text):,} characters in all)"
 
 
-def choose_arrays_to_show(finding: Finding) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the expected and the returned vector or matrix; None if tables would not help."""
+@dataclass(frozen=True)
+class ShownArrays:
+    """Expected and returned vector or matrix that tables show.
+
+    `place` is a sentence that says which matrix of a larger array they are; "" if they are whole.
+    """
+
+    expected: np.ndarray
+    values: np.ndarray
+    place: str = ""
+
+
+def choose_arrays_to_show(finding: Finding) -> ShownArrays | None:
+    """Return the expected and the returned vector or matrix; None if tables would not help.
+
+    Of an array with more than two axes, it is the matrix with the largest difference.
+    """
     case = finding.shown_case
     if case is None or case.difference is None:
         return None
@@ -112,18 +134,15 @@ def choose_arrays_to_show(finding: Finding) -> tuple[np.ndarray, np.ndarray] | N
     expected, values = apply_view(expected, case.rules), apply_view(values, case.rules)
     if expected.ndim == 0 or expected.shape != values.shape:
         return None
-    if expected.ndim > 2:  # show the first matrix of the batch that differs
-        expected, values = _flatten_batch(expected), _flatten_batch(values)
-        agree = elements_agree(expected, values, case.rules.tolerance)
-        indices = (i for i in range(len(expected)) if not agree[i].all())
-        index = next(indices, 0)
-        expected, values = expected[index], values[index]
-    return expected, values
-
-
-def _flatten_batch(array: np.ndarray) -> np.ndarray:
-    """Reshape an array to three axes: (number of matrices, rows, columns)."""
-    return array.reshape(-1, *array.shape[-2:])
+    if expected.ndim <= 2:
+        return ShownArrays(expected, values)
+    agree = elements_agree(expected, values, case.rules.tolerance)
+    batch = find_largest_difference(expected, values, agree)[:-2]
+    place = ""
+    if math.prod(expected.shape[:-2]) > 1:
+        indices = ", ".join(map(str, batch))
+        place = f"The tables show one matrix of the array, the one at [{indices}, :, :]."
+    return ShownArrays(expected[batch], values[batch], place)
 
 
 def render_tables(expected: np.ndarray, values: np.ndarray, tolerance: Tolerance) -> str:

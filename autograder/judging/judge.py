@@ -210,10 +210,14 @@ def _choose_case_to_show(
 ) -> JudgedCase:
     """Choose the failing test case to describe to the student.
 
-    It is the first that the misconception explains. If there is none, it is the first with an error
+    It is the first that the misconception explains; for a pair of misconceptions, the first that
+    shows both. If there is none, it is the first with an error
     that at least half of the failing cases raise. Otherwise it is the first failing case.
     """
     explained_cases = select_failing_cases(match.cases) if match else []
+    for case in explained_cases:
+        if match and _shows_both_mistakes(match.misconception, case):
+            return case
     if explained_cases:
         return explained_cases[0]
     errors = [case.mistake for case in failing if case.raises]
@@ -221,6 +225,21 @@ def _choose_case_to_show(
         if case.raises and case.mistake and 2 * errors.count(case.mistake) >= len(failing):
             return case
     return failing[0]
+
+
+def _shows_both_mistakes(misconception: Misconception, case: JudgedCase) -> bool:
+    """Return True for a pair of misconceptions whose result in a case neither of them gives alone.
+
+    Of another misconception nothing is known of a second mistake, so the result is False.
+    """
+    mistakes = case.test_case.mistakes
+    names = misconception.name.split(" + ")
+    if len(names) < 2 or misconception.name not in mistakes:
+        return False
+    pair = mistakes[misconception.name]
+    return all(
+        name in mistakes and not same_outcome(pair, mistakes[name], case.rules) for name in names
+    )
 
 
 def _add_best_explanation(

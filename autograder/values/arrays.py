@@ -446,17 +446,30 @@ def _classify_shape_mistake(
     return "extra-axis" if value.ndim > expected.ndim else "missing-axis"
 
 
-def _describe_largest_difference(expected: np.ndarray, value: np.ndarray, agree: np.ndarray) -> str:
-    """Say how many numbers differ, and give both numbers at the place of the largest error."""
+def find_largest_difference(
+    expected: np.ndarray, value: np.ndarray, agree: np.ndarray
+) -> tuple[int, ...]:
+    """Return the index of the largest difference of two arrays of one shape; () for single numbers.
+
+    Parameters
+    ----------
+    agree : numpy.ndarray of bool
+        Says of each place whether the numbers agree; these places do not count.
+    """
     with np.errstate(all="ignore"):
         error = np.abs(value.astype(np.float64) - expected.astype(np.float64))
     error = np.where(agree, -1.0, np.nan_to_num(error, nan=np.inf, posinf=np.inf))
-    index: tuple[int, ...] = ()
-    if error.ndim:
-        # The errors at several places may differ by rounding only. Count these errors as equal, and
-        # take the first place.
-        largest = error >= error.max() * (1 - 1e-6)
-        index = tuple(int(i) for i in np.unravel_index(int(np.argmax(largest)), error.shape))
+    if not error.ndim:
+        return ()
+    # The errors at several places may differ by rounding only. Count these errors as equal, and
+    # take the first place.
+    largest = error >= error.max() * (1 - 1e-6)
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(largest)), error.shape))
+
+
+def _describe_largest_difference(expected: np.ndarray, value: np.ndarray, agree: np.ndarray) -> str:
+    """Say how many numbers differ, and give both numbers at the place of the largest error."""
+    index = find_largest_difference(expected, value, agree)
     value_text, expected_text = format_number(value[index]), format_number(expected[index])
     if value_text == expected_text:  # the numbers differ in later digits
         value_text, expected_text = format_differently(float(value[index]), float(expected[index]))

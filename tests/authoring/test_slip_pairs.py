@@ -267,6 +267,24 @@ def test_a_pair_is_found_by_its_name_with_the_sentences_of_both():
         assert exercise.find_misconception(name) is None
 
 
+def test_the_case_that_is_shown_shows_both_mistakes_if_one_does(tmp_path):
+    """The second mistake shows in long arguments only, and the first case has a short one."""
+
+    def function(slip, x):
+        result = x / slip.choose(np.sqrt(x.size), no_scale=1)
+        return -result if slip.negative and x.size > 4 else result
+
+    lab = lab_of(lambda x: x / np.sqrt(x.size), *map(draw_numbers, (3, 4, 6, 7)))
+    exercise = lab.exercises["answer"]
+    exercise.slips("no_scale: A. Hint: B?\nnegative: C. Hint: D?")(function)
+    key = write_and_read_key(exercise, tmp_path)
+    (pair,) = exercise.make_slip_pairs()
+    outcomes = [call_student_function(pair.function, case.inputs) for case in key.test_cases]
+    finding = judge(key.test_cases, outcomes, key.rules, key.misconceptions)
+    assert finding.misconception == pair.name
+    assert finding.shown_case.test_case.label == "case 2"
+
+
 TABLE = np.arange(1.0, ROWS + 1)
 
 

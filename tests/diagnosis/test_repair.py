@@ -173,11 +173,11 @@ def test_a_summand_that_belongs_into_the_call_before_it_is_moved_there():
     assert "with `- lower` inside the brackets of the call before it, every case is right" in text
 
 
-def test_a_bracket_in_long_code_is_placed():
+def test_brackets_in_long_code_are_quoted_with_what_they_hold():
     code = "size * 1 + size * 2 + size * 3 + size * out + size + lower"
     right = RIGHT.replace("return out", f"return {code.replace('out + size', '(out + size)')}")
     text = describe_repair(RIGHT.replace("return out", f"return {code}"), right)
-    assert ", which opens before `out`, every case is right." in text
+    assert "with brackets ( ) around `out + size`, every case is right." in text
 
 
 def test_a_changed_test_of_equality_is_no_part_of_a_repair_in_two_places():

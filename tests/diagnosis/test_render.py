@@ -1,0 +1,45 @@
+"""Test the tables and sentences that show students a wrong answer."""
+
+import numpy as np
+import pytest
+
+from autograder.diagnosis.render import choose_arrays_to_show, render_html, render_text
+from autograder.judging.judge import judge
+from autograder.values.case_records import CallOutcome, ComparisonRules, Inputs, TestCase
+
+
+def judge_value(expected, value):
+    test_case = TestCase("a case", Inputs(), expected, {})
+    return judge([test_case], [CallOutcome(value)], ComparisonRules(), [])
+
+
+def test_of_a_batch_the_matrix_with_the_largest_difference_is_shown_and_named():
+    expected = np.zeros((2, 3, 2, 2))
+    value = expected.copy()
+    value[0, 0, 0, 1] = 0.5
+    value[1, 2, 1, 0] = 7
+    finding = judge_value(expected, value)
+    shown = choose_arrays_to_show(finding)
+    assert shown.values.tolist() == [[0, 0], [7, 0]]
+    assert shown.expected.tolist() == [[0, 0], [0, 0]]
+    sentence = "The tables show one matrix of the array, the one at [1, 2, :, :]."
+    assert "at [1, 2, 1, 0]" in finding.message
+    assert sentence in render_text(finding)
+    assert sentence in render_html(finding)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 2), (1, 2, 2), (1, 1, 2, 3)])
+def test_an_array_that_is_shown_whole_needs_no_place(shape):
+    finding = judge_value(np.zeros(shape), np.ones(shape))
+    shown = choose_arrays_to_show(finding)
+    assert shown.expected.size == np.zeros(shape).size
+    assert shown.place == ""
+    assert "The tables show" not in render_text(finding) + render_html(finding)
+
+
+def test_nan_counts_as_the_largest_difference():
+    value = np.zeros((2, 2, 2))
+    value[0] = 1000
+    value[1, 0, 0] = np.nan
+    shown = choose_arrays_to_show(judge_value(np.zeros((2, 2, 2)), value))
+    assert shown.place.endswith("[1, :, :].")
