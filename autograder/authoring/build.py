@@ -17,6 +17,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.authoring.exercise import Exercise
 from autograder.authoring.lab import Lab
 from autograder.authoring.released_notebook import BuildError, release_notebook
 from autograder.authoring.stability import find_processor_dependent_results
@@ -454,11 +455,22 @@ def _encode_answer_key_files(lab: Lab) -> dict[str, Any]:
         )
     }
     for exercise in exercises:
-        contents[f"{exercise.name}.key"] = answer_key.encode_key(exercise)
+        contents[f"{exercise.name}.key"] = _encode_exercise_key(exercise)
     schemes = lab.mark_schemes()
     if lab.course.criteria and schemes:
         contents[answer_key.CRITERIA_FILE] = answer_key.encode_criteria(schemes)
     return contents
+
+
+def _encode_exercise_key(exercise: Exercise) -> bytes:
+    """Return the answer key of an exercise; with the pairs of slips of the old key if it is right."""
+    path = exercise.lab.course.answer_key_folder(exercise.lab.name) / f"{exercise.name}.key"
+    if path.is_file():
+        old_key = path.read_bytes()
+        key = answer_key.encode_key(exercise, old_key)
+        if answer_key.keys_are_equal(old_key, key):
+            return key
+    return answer_key.encode_key(exercise)
 
 
 def _format_notebook_file(notebook: NotebookNode) -> str:

@@ -24,7 +24,7 @@ own (see `autograder.authoring.lab`), with a few short blocks::
 import inspect
 import itertools
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
@@ -36,7 +36,12 @@ import numpy as np
 
 from autograder.authoring.domain import Domain, Sizes
 from autograder.authoring.reference import SETUP_TAG_ADVICE
-from autograder.authoring.slip_pairs import PairOutcomes, predict_slip_pairs, protect_arrays
+from autograder.authoring.slip_pairs import (
+    PairOutcomes,
+    predict_slip_pairs,
+    protect_arrays,
+    repeat_slip_pairs,
+)
 from autograder.authoring.slips import SlipListError, bind_slips, read_slip_list
 from autograder.core.cpu_time import DEFAULT_CALL_SECONDS
 from autograder.core.errors import AutograderError
@@ -595,11 +600,18 @@ class Exercise:
         slips = [by_name[slip] for slip in name.split(" + ") if slip in by_name]
         return combine_misconceptions(slips) if len(slips) == 2 else None
 
-    def predict_slip_pairs(self) -> list[PairOutcomes]:
+    def predict_slip_pairs(
+        self, names_by_case: Sequence[Collection[str]] | None = None
+    ) -> list[PairOutcomes]:
         """Return for each case that students see the results of two slips at once, by their names.
 
         It holds only a few results of each pair: see `autograder.authoring.slip_pairs`. An exercise
         with a comparison of its own has none, since several results may be right in it.
+
+        Parameters
+        ----------
+        names_by_case : sequence of collections of str, optional
+            Names of the pairs of each case. Without it they are searched for, which takes longer.
         """
         if self.rules.compare or self.rules.equality:
             return [{} for _ in self.test_cases()]
@@ -614,6 +626,8 @@ class Exercise:
         for test_case in test_cases:
             shared_values += [*test_case.inputs.args, *test_case.inputs.kwargs.values()]
         with protect_arrays(shared_values):
+            if names_by_case is not None and len(names_by_case) == len(test_cases):
+                return repeat_slip_pairs(pairs, names_by_case, test_cases, self.rules, limit_time)
             return predict_slip_pairs(pairs, test_cases, self.rules, limit_time)
 
     def common_mistake(self, function: F) -> F:

@@ -281,14 +281,22 @@ def encode_lab_description(
     return (json.dumps(entries, ensure_ascii=False, indent=1) + "\n").encode()
 
 
-def encode_key(exercise: Any) -> bytes:
-    """Return the content of the answer key of an exercise (an `autograder.authoring.Exercise`)."""
+def encode_key(exercise: Any, old_key: bytes | None = None) -> bytes:
+    """Return the content of the answer key of an exercise (an `autograder.authoring.Exercise`).
+
+    Parameters
+    ----------
+    old_key : bytes, optional
+        The key as it is. Then the new key holds the pairs of slips of this key, which are otherwise
+        searched for. This is enough to see whether the old key is up to date.
+    """
     arrays: list[np.ndarray] = []
     test_cases = exercise.test_cases()
     rules, defaults = exercise.rules, asdict(ComparisonRules())
     pairs: dict[str, None] = {}  # names of pairs of slips, in the order of the cases
     cases = []
-    for test_case, pair_outcomes in zip(test_cases, exercise.predict_slip_pairs(), strict=True):
+    predictions = exercise.predict_slip_pairs(_list_pairs_by_case(old_key) if old_key else None)
+    for test_case, pair_outcomes in zip(test_cases, predictions, strict=True):
         entry = _pack_test_case(test_case, rules, arrays)
         for name, outcome in pair_outcomes.items():
             entry["mistakes"][name] = _pack_mistake(outcome, test_case, rules, arrays)
@@ -321,6 +329,16 @@ def encode_key(exercise: Any) -> bytes:
     if exercise.portability_note:
         header["portability_note"] = exercise.portability_note
     return zlib.compress(encode(header, arrays), 9)
+
+
+def _list_pairs_by_case(key: bytes) -> list[list[str]] | None:
+    """Return the names of the pairs of slips in each test case of a key; None if it is unreadable."""
+    try:
+        header, test_cases = decode_key(key)
+    except (OSError, ValueError, KeyError, TypeError, zlib.error):
+        return None
+    singles = {misconception["name"] for misconception in header["misconceptions"]}
+    return [[name for name in case.mistakes if name not in singles] for case in test_cases]
 
 
 def _pack_test_case(

@@ -59,8 +59,8 @@ def cube(rng):
 
 @embedding_backward.slips("""
     one_place_counts: If a token occurs several times, its row gets the gradient of one position only;
-        the gradients of all its positions should be added. (With a list of places, even `+=` writes
-        each row once.)
+        the gradients of all its positions should be added. With a list of places, even `+=` writes
+        each row once.
         Hint: Which function of NumPy adds at every place of a list, also where a place is named twice?
     once_a_sentence: If a token occurs twice in a sentence, it is counted once: in your loop over
         sentences `+=` with a list of places writes each row once.

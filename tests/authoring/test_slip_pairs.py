@@ -7,7 +7,7 @@ from small_lab import lab_of
 from autograder.authoring import inputs, slip_pairs
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
-from autograder.student.answer_key import encode_key, read_exercise_key
+from autograder.student.answer_key import encode_key, keys_are_equal, read_exercise_key
 from autograder.values.case_records import Misconception, combine_misconceptions
 
 SLIPS = """
@@ -352,3 +352,34 @@ def test_a_pair_says_that_no_numbers_are_right_and_names_a_mistake_of_form_last(
             "There are two mistakes. The sign is wrong. Besides, the array has an extra axis."
         )
         assert combined.nudge == pair[0].nudge
+
+
+def test_a_key_with_the_pairs_of_the_old_key_is_the_same_and_searches_for_none(monkeypatch):
+    old_key = encode_key(make_exercise())
+    monkeypatch.setattr("autograder.authoring.exercise.predict_slip_pairs", None)
+    assert keys_are_equal(old_key, encode_key(make_exercise(), old_key))
+
+
+def test_a_changed_result_of_a_pair_makes_an_old_key_out_of_date():
+    old_key = encode_key(make_exercise())
+
+    def function(slip, x):
+        result = scale_with_slips(slip, x)
+        return result + 1 if slip.squared and slip.negative else result
+
+    assert not keys_are_equal(old_key, encode_key(make_exercise(function), old_key))
+
+
+def test_a_slip_that_is_gone_makes_an_old_key_out_of_date():
+    old_key = encode_key(make_exercise())
+    text = "\n".join(line for line in SLIPS.splitlines() if "negative" not in line)
+
+    def function(slip, x):
+        return (x**2 if slip.squared else x) / slip.choose(np.sqrt(x.size), no_scale=1)
+
+    assert not keys_are_equal(old_key, encode_key(make_exercise(function, text), old_key))
+
+
+def test_an_unreadable_old_key_is_made_anew():
+    exercise = make_exercise()
+    assert encode_key(exercise, b"no key") == encode_key(exercise)
