@@ -15,6 +15,8 @@ from autograder.authoring.exercise import ExerciseError
 from autograder.authoring.lab import read_lab
 from autograder.authoring.released_notebook import BuildError
 from autograder.core.course import read_course
+from autograder.values import perturbation
+from autograder.values.case_records import find_memory_layout
 
 SHIFT_MATRIX = "solutions/positions/shift_matrix.py"
 
@@ -80,8 +82,8 @@ def test_an_expected_error_and_a_printed_text_are_compared_as_well():
 
 def test_fractions_move_by_a_few_units_and_equal_ones_stay_equal():
     array = np.array([0.25, 1.5, 1.5, 2.0, 0.0, -0.3, np.inf, np.nan])[::-1]
-    moved = stability.perturb_last_digits(array)
-    assert stability.find_memory_layout(moved) == stability.find_memory_layout(array) == "strided"
+    moved = perturbation.perturb_last_digits(array)
+    assert find_memory_layout(moved) == find_memory_layout(array) == "strided"
     is_fraction = np.isfinite(array) & (array != np.rint(array))
     assert np.array_equal(array[~is_fraction], moved[~is_fraction], equal_nan=True)
     units = np.abs(moved[is_fraction] - array[is_fraction]) / np.spacing(np.abs(array[is_fraction]))
@@ -100,8 +102,8 @@ def test_other_arguments_do_not_move():
         np.arange(3),
         np.array([True]),
     ):
-        assert stability.perturb_last_digits(value) is value
-    assert stability.perturb_last_digits({"a": (0.3, "x")}) != {"a": (0.3, "x")}
+        assert perturbation.perturb_last_digits(value) is value
+    assert perturbation.perturb_last_digits({"a": (0.3, "x")}) != {"a": (0.3, "x")}
 
 
 def test_the_other_process_computes_as_another_processor():

@@ -333,7 +333,7 @@ def test_jupyterlite_gets_the_pages_and_only_the_site_s_extensions(tmp_path, mon
 
     monkeypatch.setattr(web.distribution, "run_module", run_module)
     with pytest.raises(web.WebError, match="could not build the site: no reason was given"):
-        web._run_jupyterlite(lite, pages, site)
+        web._run_jupyterlite(lite, pages, site, COURSE)
     ((command, options),) = calls
     assert command == ("jupyterlite_core", "build", "--lite-dir", str(lite))
     assert options["cwd"] == lite
