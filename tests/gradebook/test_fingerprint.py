@@ -116,12 +116,12 @@ def test_some_files_are_among_those_and_some_are_not(imported_modules):
     """Guard for the test above, which would also pass with an empty set."""
     decide = (
         "judging/judge authoring/domain authoring/exercise core/import_guard"
-        " grading/grade_submission grading/rebuild_notebook"
+        " grading/grade_submission grading/rebuild_notebook student/answer_key"
     )
     assert {f"autograder/{name}.py" for name in decide.split()} <= imported_modules
     other_files = (
         "cli/instructor reports/class_page intake/store authoring/skeleton"
-        " gradebook/policy student/answer_key student/workspace"
+        " gradebook/policy student/check student/workspace"
     )
     assert not {f"autograder/{name}.py" for name in other_files.split()} & imported_modules
 
