@@ -22,6 +22,7 @@ from autograder.core.course import read_course
 from autograder.core.notebook_cells import make_grade_id
 from autograder.judging.compare import compare_outcome
 from autograder.judging.student_calls import call_student_function
+from autograder.values.value_types import import_function
 from course_import.assertions import read_assertions
 
 _MARK = re.compile(r"\s*### (BEGIN|END) SOLUTION\n?")
@@ -464,7 +465,9 @@ def mark_exercise(exercise, function):
 def course(tmp_path):
     folder = tmp_path / "mine"
     assert autograder("new", "course", folder).returncode == 0
+    import_function.cache_clear()  # it may hold functions of another course's `course_checks`
     yield folder
+    import_function.cache_clear()
     if str(folder) in sys.path:
         sys.path.remove(str(folder))
     for name in [*sys.modules]:
