@@ -328,10 +328,10 @@ def asked_with_weights(
     _require_call(layer)
     if wanted == CONFIG:
         config = layer.get_config()
-        told = {name: config[name] for name in settings if name in config}
-        if "name" in told and settings["name"] != told["name"] == layer.name:
-            told["name"] = NAME_OF_KERAS
-        return told
+        read_settings = {name: config[name] for name in settings if name in config}
+        if "name" in read_settings and settings["name"] != read_settings["name"] == layer.name:
+            read_settings["name"] = NAME_OF_KERAS
+        return read_settings
     if wanted == SAVED:
         return _in_a_model(layer, arrays, weights, saved=True)
     answer = _run_compiled(partial(_with_weights, make, weights, wanted), arrays, options)

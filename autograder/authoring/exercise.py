@@ -595,8 +595,10 @@ class Exercise:
     def find_misconception(self, name: str | None) -> Misconception | None:
         """Return the misconception of this name, which may be a pair of slips; None if there is none."""
         by_name = {misconception.name: misconception for misconception in self.misconceptions}
-        if name is None or name in by_name:
-            return by_name.get(name or "")
+        if not name:
+            return None
+        if name in by_name:
+            return by_name[name]
         slips = [by_name[slip] for slip in name.split(" + ") if slip in by_name]
         return combine_misconceptions(slips) if len(slips) == 2 else None
 
@@ -621,7 +623,7 @@ class Exercise:
 
         test_cases, pairs = self.test_cases(), self.make_slip_pairs()
         shared_values = [*vars(self.solution).values()]
-        for function in self._slip_pairs:
+        for function in self.functions_without_slip:  # one for each list of slips
             shared_values += inspect.unwrap(function).__globals__.values()
         for test_case in test_cases:
             shared_values += [*test_case.inputs.args, *test_case.inputs.kwargs.values()]

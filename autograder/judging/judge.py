@@ -318,10 +318,11 @@ def _explain_returned_values(
     single_misconceptions = [
         misconception for misconception in misconceptions if " + " not in misconception.name
     ]
+    names = [misconception.name for misconception in single_misconceptions]
     ordinals_by_means: dict[str, list[str]] = {}
     matches: list[_MisconceptionMatch] = []
     for i in range(count):
-        parts = [_select_returned_value(case, i) for case in cases]
+        parts = [_select_returned_value(case, i, names) for case in cases]
         if not select_failing_cases(parts):
             continue
         match = _find_best_misconception(parts, single_misconceptions)
@@ -359,10 +360,19 @@ def _count_returned_values(cases: Sequence[JudgedCase]) -> int:
     return counts.pop() if len(counts) == 1 else 0
 
 
-def _select_returned_value(case: JudgedCase, index: int) -> JudgedCase:
-    """Return a case with only one of its returned values, and what misconceptions say of it."""
+def _select_returned_value(case: JudgedCase, index: int, names: Sequence[str]) -> JudgedCase:
+    """Return a case with only one of its returned values, and what misconceptions predict of it.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the misconceptions. The predictions of others are not computed.
+    """
     mistakes = {}
-    for name, prediction in case.test_case.mistakes.items():
+    for name in names:
+        if name not in case.test_case.mistakes:
+            continue  # an edge case: answer keys hold no predictions for it
+        prediction = case.test_case.mistakes[name]
         value = prediction.value
         if isinstance(value, (tuple, list)) and index < len(value):
             mistakes[name] = _select_part(prediction, index)

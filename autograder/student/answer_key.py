@@ -49,6 +49,8 @@ from autograder.values.value_types import pack_value, unpack_value
 
 CRITERIA_FILE = "criteria.json"
 KEY_VERSION = 2
+# A key that is cut off, of another version, or no key at all.
+_DECODING_ERRORS = (OSError, ValueError, KeyError, TypeError, zlib.error)
 
 
 class AnswerKeyError(AutograderError):
@@ -198,7 +200,7 @@ def read_exercise_key(path: Path, name: str) -> ExerciseKey:
     try:
         header, test_cases = decode_key(path.read_bytes())
         rules = ComparisonRules(**header["rules"])
-    except (OSError, ValueError, KeyError, TypeError, zlib.error) as error:
+    except _DECODING_ERRORS as error:
         raise AnswerKeyError.unreadable(path, error) from None
     return ExerciseKey(
         name=name,
@@ -335,7 +337,7 @@ def _list_pairs_by_case(key: bytes) -> list[list[str]] | None:
     """Return the names of the pairs of slips in each test case of a key; None if it is unreadable."""
     try:
         header, test_cases = decode_key(key)
-    except (OSError, ValueError, KeyError, TypeError, zlib.error):
+    except _DECODING_ERRORS:
         return None
     singles = {misconception["name"] for misconception in header["misconceptions"]}
     return [[name for name in case.mistakes if name not in singles] for case in test_cases]
@@ -391,7 +393,7 @@ def keys_are_equal(first: bytes, second: bytes) -> bool:
     try:
         first_header, first_cases = decode_key(first)
         second_header, second_cases = decode_key(second)
-    except (OSError, ValueError, KeyError, TypeError, zlib.error):
+    except _DECODING_ERRORS:
         return False
     if first_header != second_header or len(first_cases) != len(second_cases):
         return False

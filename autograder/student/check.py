@@ -414,28 +414,30 @@ def _add_second_run(key: ExerciseKey, answer: Any, finding: Finding) -> Finding:
     if case is None or case.difference is None or key.rules.call != "function":
         return finding
     difference = case.difference
-    nudge, own_mistakes = finding.nudge, (None, difference.mistake)
-    new = old = ""
+    nudge, general_names = finding.nudge, (None, difference.mistake)
+    precise_text = general_text = ""
     call_seconds = answer_key.find_lab(key.name).call_seconds
     try:
         with limit_call_time(call_seconds, _get_code(answer).co_filename):
-            if difference.mistake in _SHAPE_ERRORS and finding.misconception in own_mistakes:
-                old = difference.means or MISTAKES[difference.mistake][0]
+            if difference.mistake in _SHAPE_ERRORS and finding.misconception in general_names:
+                general_text = difference.means or MISTAKES[difference.mistake][0]
                 explanation = explain_failing_line(answer, case.inputs)
                 if explanation:
-                    new, nudge = explanation.means, explanation.nudge
+                    precise_text, nudge = explanation.means, explanation.nudge
             elif difference.kind == "not finite" and finding.misconception is None:
-                old = describe_source_of_infinity(case)
-                new = explain_infinite_numbers(answer, case.inputs, old.startswith("nan"))
+                general_text = describe_source_of_infinity(case)
+                precise_text = explain_infinite_numbers(
+                    answer, case.inputs, general_text.startswith("nan")
+                )
             elif finding.misconception == "too-much-memory":
-                old = MISTAKES["too-much-memory"][0]
-                new = describe_largest_array(answer, case.inputs, case.outcome.peak_bytes)
+                general_text = MISTAKES["too-much-memory"][0]
+                precise_text = describe_largest_array(answer, case.inputs, case.outcome.peak_bytes)
                 nudge = "Do you need all of it at once?"
     except TimeLimitExceeded:
         return finding
-    if not new or old not in finding.means:
+    if not precise_text or general_text not in finding.means:
         return finding
-    return replace(finding, means=finding.means.replace(old, new), nudge=nudge)
+    return replace(finding, means=finding.means.replace(general_text, precise_text), nudge=nudge)
 
 
 def _add_experimental_explanation(key: ExerciseKey, answer: Any, finding: Finding) -> Finding:

@@ -1,4 +1,4 @@
-"""What every sandbox does in the grader's process: plans, second runs, and what a run may see."""
+"""Test the part of a sandbox in the grader's process: plans, second runs, and shared data."""
 
 import pytest
 

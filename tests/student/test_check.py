@@ -1064,7 +1064,7 @@ def test_a_check_without_a_result_takes_an_earlier_pass_back(
 
 def test_exit_and_quit_raise_in_a_check_and_are_put_back():
     class IPythonExit:
-        """As IPython's own: a call would end the kernel."""
+        """Stand in for IPython's `exit`, which ends the kernel when it is called."""
 
         def __call__(self):
             raise AssertionError("the kernel would end")
