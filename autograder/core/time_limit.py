@@ -3,14 +3,17 @@
 It works on every operating system. A second thread watches the CPU time of the thread that runs the
 function, and samples the line of the notebook that runs. At the time limit the watching thread
 raises an exception in the watched thread. It does so repeatedly, since a bare `except` in the
-student's code may catch the first exception.
+student's code may catch the first exception. One thread watches all limits of a process, since
+starting a thread takes longer than most calls.
 """
 
 import ctypes
 import linecache
+import os
 import signal
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +22,8 @@ from types import FrameType
 from autograder.core.cpu_time import OVERTIME_FACTOR, Stopwatch, describe_overrun
 
 SAMPLE_SECONDS = 0.05  # interval at which the thread with the student's function is sampled
+THREAD_NAME = "autograder-time-limits"
+IDLE_SECONDS = 1  # time without a limit after which the watching thread ends
 
 
 class TimeLimitExceeded(BaseException):
@@ -26,6 +31,63 @@ class TimeLimitExceeded(BaseException):
 
     It derives from BaseException, so that `except Exception` in a student's code does not catch it.
     """
+
+
+class _Watcher:
+    """Thread that watches all time limits that hold now. It starts with the first one."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget limits and thread, as a forked process must: the thread is not copied to it."""
+        self._lock = threading.Lock()
+        self._limits: list[CallTimeLimit] = []
+        self._has_limits = threading.Event()
+        self._is_running = False
+
+    def add(self, limit: "CallTimeLimit") -> None:
+        """Watch a limit; RuntimeError if a thread cannot be started."""
+        with self._lock:
+            self._limits.append(limit)
+            if not self._is_running:
+                threading.Thread(target=self._watch, name=THREAD_NAME, daemon=True).start()
+                self._is_running = True
+            if not self._has_limits.is_set():
+                self._has_limits.set()
+
+    def remove(self, limit: "CallTimeLimit") -> None:
+        """Stop watching a limit."""
+        with self._lock:
+            if limit in self._limits:
+                self._limits.remove(limit)
+
+    def _watch(self) -> None:
+        try:
+            while self._wait_for_limits():
+                time.sleep(SAMPLE_SECONDS)
+                with self._lock:
+                    limits = list(self._limits)
+                    if not limits:
+                        self._has_limits.clear()
+                for limit in limits:
+                    limit.stop_thread_on_overrun()
+        except BaseException:
+            self._is_running = False  # the next limit starts another thread
+            raise
+
+    def _wait_for_limits(self) -> bool:
+        """Wait until there is a limit. After `IDLE_SECONDS` without one, return False."""
+        if self._has_limits.wait(IDLE_SECONDS):
+            return True
+        with self._lock:
+            self._is_running = self._has_limits.is_set()
+            return self._is_running
+
+
+_watcher = _Watcher()
+if hasattr(os, "register_at_fork"):  # Windows and WebAssembly have no fork
+    os.register_at_fork(after_in_child=_watcher.reset)
 
 
 class CallTimeLimit:
@@ -47,7 +109,6 @@ class CallTimeLimit:
         self._is_armed = True
         self._was_stopped = False
         self._is_watched = True
-        self._finished = threading.Event()
 
     def begin(self, case_label: str) -> None:
         """Record that the next test case begins; the message quotes `case_label`."""
@@ -59,12 +120,11 @@ class CallTimeLimit:
     @contextmanager
     def enforce(self) -> Iterator[None]:
         """Limit the time of a `with` block: at the deadline, the block is left without an error."""
-        watcher = threading.Thread(target=self._stop_thread_on_overrun, daemon=True)
         previous_handler = None
         if self._uses_signal:
             previous_handler = signal.signal(signal.SIGALRM, self._handle_signal)
         try:
-            watcher.start()
+            _watcher.add(self)
         except RuntimeError:  # WebAssembly has no threads, and so no deadline
             self._is_watched = False
         try:
@@ -75,7 +135,7 @@ class CallTimeLimit:
         except TimeLimitExceeded:
             pass
         finally:
-            self._finished.set()
+            _watcher.remove(self)
             if self._uses_signal:
                 signal.signal(signal.SIGALRM, previous_handler)
 
@@ -98,14 +158,14 @@ class CallTimeLimit:
             text += f" Most of the time went into {line}."
         return text
 
-    def _stop_thread_on_overrun(self) -> None:
-        while not self._finished.wait(SAMPLE_SECONDS):
-            self._count_running_line(sys._current_frames().get(self._thread))
-            if self._stopwatch.charged_seconds() > OVERTIME_FACTOR * self._limit_seconds:
-                with self._lock:
-                    if self._is_armed:
-                        self._was_stopped = True
-                        self._stop_thread()
+    def stop_thread_on_overrun(self) -> None:
+        """Count the line that runs now, and stop the code if its time is over. The watcher calls it."""
+        self._count_running_line(sys._current_frames().get(self._thread))
+        if self._stopwatch.charged_seconds() > OVERTIME_FACTOR * self._limit_seconds:
+            with self._lock:
+                if self._is_armed:
+                    self._was_stopped = True
+                    self._stop_thread()
 
     def _count_running_line(self, frame: FrameType | None) -> None:
         """Find the notebook's line that is running now, and count it to find the slowest line."""

@@ -1,10 +1,14 @@
 """The time limit of a check leaves the notebook's own signal handlers as they were."""
 
+import multiprocessing
 import signal
+import threading
+import time
 from types import SimpleNamespace
 
 import pytest
 
+from autograder.core import time_limit
 from autograder.core.time_limit import CallTimeLimit, TimeLimitExceeded, limit_call_time
 
 pytestmark = pytest.mark.skipif(
@@ -83,3 +87,67 @@ def test_a_line_is_named_if_most_of_the_time_went_into_it(samples, is_named):
             limit._count_running_line(frame)
     text = f"line {first}: `def end_well():`" if is_named else ""
     assert limit._describe_hottest_line() == text
+
+
+def run_until_stopped(stopped=None):
+    """Run an endless loop with a limit of 0.1 s, and record that it was stopped."""
+    with pytest.raises(TimeLimitExceeded), limit_call_time(0.1, __file__):
+        while True:
+            pass
+    if stopped is not None:
+        stopped.set()
+
+
+def count_watching_threads():
+    return sum(thread.name == time_limit.THREAD_NAME for thread in threading.enumerate())
+
+
+def wait_for_end_of_watching_threads():
+    end = time.monotonic() + 60
+    while count_watching_threads() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not count_watching_threads()
+
+
+def test_one_thread_watches_all_limits_and_ends_without_one(monkeypatch):
+    wait_for_end_of_watching_threads()  # that of earlier tests
+    monkeypatch.setattr(time_limit, "_watcher", time_limit._Watcher())
+    monkeypatch.setattr(time_limit, "IDLE_SECONDS", 0.05)
+    for _ in range(20):
+        with limit_call_time(1_000, __file__), limit_call_time(1_000, __file__):
+            assert count_watching_threads() == 1
+    wait_for_end_of_watching_threads()
+    run_until_stopped()  # it starts again
+
+
+def test_an_outer_limit_holds_inside_of_another():
+    with pytest.raises(TimeLimitExceeded), limit_call_time(0.1, __file__):  # noqa: SIM117
+        with limit_call_time(1_000, __file__):
+            while True:
+                pass
+
+
+def test_a_limit_holds_in_a_forked_process():
+    run_until_stopped()  # the thread runs here, and is not copied
+    context = multiprocessing.get_context("fork")
+    stopped = context.Event()
+    process = context.Process(target=run_until_stopped, args=(stopped,), daemon=True)
+    process.start()
+    process.join(60)
+    process.kill()
+    assert stopped.is_set()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_limit_holds_after_an_error_of_the_watching_thread(monkeypatch):
+    monkeypatch.setattr(time_limit, "_watcher", time_limit._Watcher())
+
+    def fail(limit):
+        raise ValueError
+
+    with monkeypatch.context() as patch, limit_call_time(1_000, __file__):
+        patch.setattr(CallTimeLimit, "stop_thread_on_overrun", fail)
+        end = time.monotonic() + 60
+        while time_limit._watcher._is_running and time.monotonic() < end:
+            time.sleep(0.01)
+    run_until_stopped()

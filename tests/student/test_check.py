@@ -18,6 +18,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from our_course import COURSE, ROOT
 
 from autograder.authoring.lab import read_lab
+from autograder.core import time_limit
 from autograder.core.notebook_cells import get_grade_id
 from autograder.diagnosis.argument_probe import explain_by_arguments, find_unused_arrays
 from autograder.judging.judge import describe_broken_dependency
@@ -411,6 +412,7 @@ def test_where_there_are_neither_threads_nor_signals_answers_are_judged_all_the_
     monkeypatch.delattr(signal, "pthread_kill", raising=False)
     monkeypatch.delattr(ctypes, "pythonapi")
     monkeypatch.setattr(threading.Thread, "start", start)
+    monkeypatch.setattr(time_limit, "_watcher", time_limit._Watcher())
 
     def softmax(x, axis=0):
         return RIGHT(x, axis)
