@@ -9,11 +9,13 @@ import os
 import platform
 import subprocess
 import sys
+from itertools import cycle, product
 
 import pytest
-from our_course import ROOT
+from our_course import COURSE, ROOT
 from test_nbval import FOLDER
 
+from autograder.authoring.lab import read_labs
 from autograder.authoring.stability import optional_cpu_features
 from autograder.core.blas_threads import THREAD_VARIABLES
 
@@ -41,7 +43,7 @@ PROCESSORS = {
     "Sandybridge": variables("Sandybridge", 2, features_above("")),
     "Haswell": variables("Haswell", 1, features_above("X86_V3")),
 }
-KEYS_AND_NAMES = ["tests/authoring/test_build.py::test_what_is_built_has_not_drifted"]
+KEYS_AND_NAMES = "tests/authoring/test_build.py::test_what_is_built_has_not_drifted"
 FRESH_CASES = ["tests/labs/test_misconceptions.py", "-m", "not long"]
 MODELS = [
     "tests/labs/test_learning.py::test_an_alignment_emerges",
@@ -49,6 +51,7 @@ MODELS = [
     "tests/labs/test_tiny_transformer.py",
     "tests/labs/test_positions.py",
 ]
+LABS_HERE = [name for name, lab in read_labs(COURSE).items() if not lab.needs]
 PICTURES = ["tests/labs/test_pictures.py", "-m", "not long"]
 
 
@@ -101,10 +104,20 @@ def test_the_environment_is_that_of_the_processor(processor):
     assert set(features) <= ({"X86_V3"} if processor == "Haswell" else set())
 
 
+def spread(parts):
+    """Return each part with one processor in turn; with all of them if ALL_PROCESSORS is set.
+
+    All take half an hour more. What is tested natively runs on the processor that is there as well.
+    """
+    if os.environ.get("ALL_PROCESSORS"):
+        return list(product(PROCESSORS, parts))
+    return list(zip(cycle(PROCESSORS), parts))
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("processor", PROCESSORS)
-def test_the_keys_are_the_same_and_each_misconception_has_its_name(processor):
-    run_pytest(processor, KEYS_AND_NAMES)
+@pytest.mark.parametrize(("processor", "lab"), spread(LABS_HERE))
+def test_the_keys_are_the_same_and_each_misconception_has_its_name(processor, lab):
+    run_pytest(processor, [f"{KEYS_AND_NAMES}[{lab}]"])
 
 
 @pytest.mark.long
@@ -113,9 +126,9 @@ def test_misconceptions_have_their_names_in_fresh_cases_on_an_old_processor():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("processor", PROCESSORS)
-def test_what_is_said_of_the_models_holds(processor):
-    run_pytest(processor, MODELS)
+@pytest.mark.parametrize(("processor", "tests"), spread(MODELS))
+def test_what_is_said_of_the_models_holds(processor, tests):
+    run_pytest(processor, [tests])
 
 
 # Without the newer instructions and with two threads, `training` trains for many minutes. What its
@@ -124,12 +137,8 @@ SHORT_LABS = [lab for lab in FOLDER if lab != "training"]
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("processor", "lab"),
-    [(list(PROCESSORS)[number % len(PROCESSORS)], lab) for number, lab in enumerate(SHORT_LABS)],
-)
+@pytest.mark.parametrize(("processor", "lab"), spread(SHORT_LABS))
 def test_the_outputs_of_a_lab_hold(processor, lab):
-    """Each lab on one of them: `test_nbval` runs all labs on the processor that is there."""
     run_pytest(processor, [f"tests/labs/test_nbval.py::test_saved_outputs_hold[{lab}]"])
 
 
