@@ -37,8 +37,8 @@ def _weights(scores: np.ndarray, reference_score: float, mask: np.ndarray) -> np
 
 
 SAYS = (
-    "Added to ordinary scores and then to ones of ±1000, each time beside a key to which nothing "
-    "is added, your mask leads to these weights: "
+    "We added your mask to small scores and to scores of ±1000, put one visible key beside the "
+    "others, and took the softmax. The weights: "
 )
 setattr(weights_it_leads_to, "says", SAYS)  # noqa: B010 - shown before the numbers
 

@@ -133,8 +133,8 @@ def explain_missing_result(function: Any) -> SourceSlip | None:
         )
     return SourceSlip(
         0,
-        "Your function has a `return` line, but in this case it gives None: either that line is "
-        "not reached, because it stands in an `if` or a loop, or the value after `return` is None.",
+        "In this case your function gives None, although it has a `return` line. Perhaps no `return` "
+        "line runs, because each one stands in an `if` or a loop. Or the value after `return` is None.",
         "Which lines run in this case? A `print` before the `return` shows whether it is reached.",
     )
 
@@ -769,8 +769,8 @@ def _find_transpose_without_effect(source: Source) -> SourceSlip | None:
         if axes in ("0, 1", "-2, -1"):
             return source.make_slip(
                 call,
-                "`transpose` takes the order of all axes in NumPy (PyTorch's takes two axes to "
-                f"exchange), and {axes} is the order that a matrix has already: nothing changes.",
+                "NumPy's `transpose` does not exchange two axes, as PyTorch's does. It takes the new "
+                f"order of all axes, and {axes} is the order that a matrix already has. So nothing changes.",
                 "How does NumPy exchange two axes? There is `.T`, and there is `np.swapaxes`.",
             )
     return None
@@ -978,7 +978,7 @@ def _find_random_number(source: Source) -> SourceSlip | None:
     return None
 
 
-def _find_start_of_sum(source: Source) -> SourceSlip | None:
+def _find_sum_with_axis(source: Source) -> SourceSlip | None:
     for call in find_calls(source.function):
         is_sum = isinstance(call.func, ast.Name) and call.func.id == "sum"
         if is_sum and len(call.args) == 2 and isinstance(call.args[1], (ast.Name, ast.Call)):
@@ -1104,7 +1104,7 @@ _OTHER_SLIPS: tuple[_Finder, ...] = (
     _find_random_number,
     _find_variable_of_notebook,
     _find_power_written_as_xor,
-    _find_start_of_sum,
+    _find_sum_with_axis,
     _find_unused_name,
     _find_short_range,
 )

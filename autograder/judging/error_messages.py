@@ -172,8 +172,8 @@ _ERROR_EXPLANATIONS = (
      "In the matrix product on this line, the left array has rows of {1} numbers and the right array has columns of "
      "{0} numbers. The two must be equal."),
     ("shapes-that-do-not-multiply", r"shapes (\([\d, ]*\)) and (\([\d, ]*\)) not aligned",
-     "The matrix product on this line is of shapes {0} and {1}. The last size on the left must equal the first size "
-     "on the right (for a batch, the last but one)."),
+     "The matrix product on this line is of shapes {0} and {1}. The last size of the left array must be the first "
+     "size of the right array (in a batch, its last but one)."),
     ("shapes-that-do-not-broadcast", r"shapes? (\([\d,]*\)).*?(\([\d,]*\))",
      "The line combines arrays of shapes {0} and {1} number by number. Compare the sizes from the end: two sizes must "
      "be equal, or one of them must be 1."),
@@ -633,7 +633,7 @@ def _explain_operator(outcome: CallOutcome) -> str:
     return f"`{sign}` does not work between {_name_type(left)} and {_name_type(right)}."
 
 
-def _explain_comparison_without_brackets(outcome: CallOutcome) -> str:
+def _explain_ambiguous_truth_value(outcome: CallOutcome) -> str:
     """Explain an array in place of one True or False, as after a comparison without brackets."""
     tree = parse_line(_get_line(outcome))
     if tree is None:
@@ -680,7 +680,7 @@ def _find_builtin_extremum(tree: ast.AST | None) -> str:
 
 
 def _choose_hint_on_truth(outcome: CallOutcome) -> str | None:
-    explanation = _explain_comparison_without_brackets(outcome)
+    explanation = _explain_ambiguous_truth_value(outcome)
     if not explanation:
         return None
     if not explanation.startswith("Python's own"):
@@ -750,7 +750,7 @@ _EXPLAINERS: dict[str, Callable[[CallOutcome], str]] = {
     "logic-on-numbers": _explain_power,
     "works-on-none": _explain_operation_on_none,
     "list-for-an-array": _explain_list,
-    "array-for-yes-or-no": _explain_comparison_without_brackets,
+    "array-for-yes-or-no": _explain_ambiguous_truth_value,
     "attribute-that-is-not-there": _explain_attribute,
     "call-that-does-not-fit": _explain_wrong_arguments,
     "axes-that-do-not-match": _explain_transpose_of_two_axes,

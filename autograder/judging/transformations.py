@@ -58,7 +58,7 @@ class Transformation:
 
 
 @dataclass(frozen=True)
-class _Deviation:
+class _ValueDeviation:
     """Amount by which the student's result in a test case differs from the expected one.
 
     Parameters
@@ -73,7 +73,7 @@ class _Deviation:
     scalar: str
 
 
-Deviations = Mapping[JudgedCase, _Deviation]
+Deviations = Mapping[JudgedCase, _ValueDeviation]
 
 # The functions below search for a transformation, such as a swap of two axes, that turns the
 # expected results into the student's.
@@ -221,7 +221,7 @@ def _equals_prediction(misconception_name: str, case: JudgedCase) -> bool:
     return _is_same_result(case.test_case.mistakes[misconception_name], case)
 
 
-def _measure_deviation(case: JudgedCase) -> _Deviation:
+def _measure_deviation(case: JudgedCase) -> _ValueDeviation:
     numbers, scalar = 0, ""
     for expected, value in zip(_parts_of(case.expected), _parts_of(case.value), strict=False):
         if not isinstance(expected, np.ndarray):
@@ -231,7 +231,7 @@ def _measure_deviation(case: JudgedCase) -> _Deviation:
             numbers += int((~elements_agree(expected, value, case.rules.tolerance)).sum())
         else:
             numbers += expected.size
-    return _Deviation(numbers, scalar)
+    return _ValueDeviation(numbers, scalar)
 
 
 def _have_enough_evidence(deviations: Deviations, cases: Sequence[JudgedCase]) -> bool:
@@ -547,8 +547,9 @@ _ONE_PART_RULES: tuple[_TransformationKind, ...] = (
 )  # fmt: skip
 _PART_ORDER_RULES: tuple[_TransformationKind, ...] = (
     _TransformationKind("parts-in-another-order",
-          "The values are right, but their order is not: you return the {order} of the expected values.",
-          "Besides, the order is wrong: you return the {order} of the expected values.",
+          "The values are right, but their order is not. Of the expected values you return numbers {order}, in this "
+          "order.",
+          "Besides, the order is wrong: of the expected values you return numbers {order}, in this order.",
           lambda v, order: tuple(v[i] for i in order), _is_always_sensible),
 )  # fmt: skip
 _LIST_RULES: tuple[_TransformationKind, ...] = (
@@ -633,7 +634,7 @@ def _candidate_transformations_of_several_results(
 def _make_reordering(
     expected: Sequence[Value], value: Value, order: Sequence[int]
 ) -> Iterator[Transformation]:
-    words = ", then the ".join(format_ordinal(i + 1) for i in order)
+    words = ", ".join(str(i + 1) for i in order)
     choice = _TransformationTarget({"order": words}, {"order": order})
     yield from _make_transformations(_PART_ORDER_RULES, expected, value, [choice])
 

@@ -81,7 +81,8 @@ MISTAKES = {
     ),
     "extra-axis": (
         "The numbers are right, but the array has an extra axis of length 1.",
-        "Did a `keepdims` or a slice such as `[:, :1]` leave an axis that the docstring does not ask for?",
+        "Which part of your code makes the axis of length 1? It can be `keepdims`, a slice such as `[:, :1]`, or a shape. "
+        "The docstring does not ask for this axis.",
     ),
     "missing-axis": (
         "The numbers are right, but an axis of length 1 is missing.",
@@ -100,9 +101,9 @@ MISTAKES = {
         "Can a comparison such as `>` or `>=`, or `dtype=bool`, give you booleans directly?",
     ),
     "modifies-argument": (
-        "What a function is given belongs to the caller. If your function changes it, the same "
-        "cell gives another result when it is run again.",
-        "`x -= …` and `x[…] = …` change the array itself. Which operation makes a new array?",
+        "A function must not change the arrays that it gets. If it changes them, the same cell gives "
+        "another result when you run it again.",
+        "`x -= …`, `x *= …` and `x[…] = …` change the array itself. Which operation makes a new array?",
     ),
     "array-of-objects": (
         "NumPy could not make an array of numbers from what you gave it, so it stored Python objects.",
@@ -231,7 +232,8 @@ MISTAKES = {
     ),
     "attribute-that-is-not-there": (
         "The object on this line has no attribute or method of that name.",
-        "Is the name spelt as in NumPy's documentation, and is the object what you think? Print its `type`.",
+        "Print the `type` of the object, and look for the name in NumPy's documentation. Other libraries have names that "
+        "NumPy has not.",
     ),
     "variable-without-a-value": (
         "A variable is used before the function has assigned a value to it.",

@@ -48,7 +48,8 @@ def with_layers(function):
     sigmoid_for_tanh: You used a sigmoid, whose values lie between 0 and 1; those of tanh lie between -1
         and 1.
         Hint: What does NumPy call the hyperbolic tangent?
-    relu_for_tanh: You cut the negative numbers off at 0 (that is a ReLU); tanh keeps their sign.
+    relu_for_tanh: You replaced negative numbers by 0 (this is ReLU). Use tanh: with it, negative
+        numbers stay negative.
         Hint: What does NumPy call the hyperbolic tangent?
     weights_for_scores: You went one step too far: these are the weights, after a softmax; the scores
         come before it.
@@ -118,8 +119,7 @@ def with_layers(function):
     lower_half_for_both: Both states are multiplied by the lower half of layer_1; the upper half, which
         belongs to the words, is unused.
         Hint: Which rows of layer_1 belong to the words: the first n, or the last n?
-    scores_scaled: You divided the scores by the root of the number of columns of `layer_1`; this formula
-        divides by nothing.
+    scores_scaled: You divided the scores by √a, where a is `layer_1.shape[1]`. Do not divide here.
         Hint: Does the formula of the score have a fraction?
     tanh_of_each_half: You applied tanh to the part of each state separately and added the results; apply
         it to the sum.

@@ -109,8 +109,7 @@ def attention_32(rng):
 
 
 @dot_product_attention.slips("""
-    never_scales: The scores are never divided by √d_k, although `scale` is True unless somebody says
-        otherwise.
+    never_scales: You never divide the scores by √d_k. `scale` is True by default, so you should divide.
         Hint: A dot product of d_k terms grows with d_k. What brings it back to ordinary size?
     always_scales: The scores are divided by √d_k even when `scale` is False.
         Hint: Where does your code use `scale`?

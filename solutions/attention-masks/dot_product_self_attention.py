@@ -75,7 +75,8 @@ def sentences_32(rng):
 
 @dot_product_self_attention.slips("""
     no_causal_mask: Nothing is hidden: every position sees the whole sentence, the future too.
-        Hint: Which mask from this lab hides what comes later? Is it handed to your attention?
+        Hint: Which mask from this lab hides what comes later? Do you pass that mask to
+        `dot_product_attention`?
     looks_forward: Each position sees itself and what comes after it: your causal mask points into the
         future.
         Hint: Row i of the mask belongs to query i. Should its True entries lie left or right of the
@@ -97,8 +98,7 @@ def sentences_32(rng):
         Hint: Print the mask for L = 3: may the last position look at the first?
     scale_not_passed_on: `scale` is not passed on: the scores are divided by √d even when it is False.
         Hint: Your function receives `scale`. Who else needs to know it?
-    never_scales: The scores are never divided by √d, although `scale` is True unless somebody says
-        otherwise.
+    never_scales: You never divide the scores by √d. `scale` is True by default, so you should divide.
         Hint: What does your function do with `scale`?
     scales_by_length: You scaled by the square root of the length of the sentence instead of the size of
         a key.

@@ -56,9 +56,9 @@ def padding_16(rng):
 
 
 @to_additive.slips("""
-    minus_1e9_in_float16: In float16 -1e9 becomes -inf, and 0 × -inf is NaN (not a number) where nothing
-        should happen.
-        Hint: float16 ends at ±65504. Choose 0 or the lowest number for each key; do not multiply.
+    minus_1e9_in_float16: In float16 -1e9 becomes -inf. For a visible key you compute 0 × -inf, which is
+        NaN (not a number) instead of 0.
+        Hint: The lowest number in float16 is -65504. Choose 0 or the lowest number for each key; do not multiply.
     ignores_dtype: The numbers are fine, but the result always has one and the same dtype, whatever
         `dtype` says.
         Hint: Adding a float64 mask turns float16 scores into float64. Where does your code use `dtype`?
@@ -72,11 +72,11 @@ def padding_16(rng):
         Hint: Which number, added to a score, makes its exponential vanish?
     too_small_a_number: -10 is not low enough: exp(-10) is 0.00005, so a little of what is hidden leaks
         through.
-        Hint: How low can a number of this dtype go? `np.finfo` knows.
-    low_enough_for_ordinary_scores: Your number hides a key among ordinary scores only: a hidden score of
-        1000 would still win against a visible one of -1000.
+        Hint: How low can a number of this dtype go? `np.finfo(dtype)` tells you.
+    low_enough_for_ordinary_scores: Your number is low enough for ordinary scores, but not for large ones:
+        a hidden score of 1000 plus your number must stay far below a visible score of -1000.
         Hint: A hidden score can be 2000 larger than a visible one. How low can a number of this
-        dtype go? `np.finfo` knows.
+        dtype go? `np.finfo(dtype)` tells you.
     something_for_the_allowed_too: You add something to the keys that may be attended to as well; their
         scores should stay as they are.
         Hint: Which number can be added to a score without changing it?
@@ -120,7 +120,7 @@ def padding_16(rng):
     too_small_in_float64: There are two mistakes. -10 is not low enough: exp(-10) is 0.00005, so a little
         of what is hidden leaks through. And the result always has one and the same dtype, whatever
         `dtype` says.
-        Hint: How low can a number of this dtype go? `np.finfo` knows.
+        Hint: How low can a number of this dtype go? `np.finfo(dtype)` tells you.
 """)
 def to_additive_with_slips(slip, mask, dtype=np.float64):
     if slip.still_boolean:

@@ -157,7 +157,7 @@ def no_gradient(queries, keys, values, d_k, mask):
 @HalfPrecisionAttention.misconception(
     means="In float16 -1e9 becomes minus infinity, and 0 × ∞ is NaN (not a number) "
     "where the mask is 0 and nothing should happen.",
-    nudge="float16 ends at ±65504. Multiply by a number that fits, or choose instead of multiplying.",
+    nudge="float16 goes from -65504 to 65504. Multiply by a number that fits, or choose instead of multiplying.",
 )
 @as_layer()
 def minus_1e9_in_float16(queries, keys, values, d_k, mask):

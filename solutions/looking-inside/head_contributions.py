@@ -65,9 +65,10 @@ def rows_of(w_o, heads):
 
 
 @head_contributions.slips("""
-    columns_for_rows: You multiplied by the head's *columns* of w_o; a head's result enters through its
-        rows.
-        Hint: merged @ w_o: which axis of w_o meets the numbers of a head?
+    columns_for_rows: You multiplied by columns of w_o. The numbers of a head are multiplied by rows
+        of w_o.
+        Hint: The results of the heads, side by side, are multiplied by w_o. Is one number of a head
+        multiplied by a row of w_o or by a column?
     first_rows_for_all: Every head uses the first head's rows of w_o.
         Hint: Where do the rows of head 1 begin?
     every_so_many_rows: You took every `heads`-th row of w_o. The rows of one head come one after

@@ -87,28 +87,28 @@ def never(rng):
         Hint: In “nora weaver … nora”: to which token should the second nora attend?
     two_after_the_last_time: You went two tokens past the latest earlier occurrence.
         Hint: In “nora weaver … nora”: to which token should the second nora attend?
-    the_first_time: You took the first earlier position of the token; the latest one counts.
-        Hint: If a token occurs three times, which position belongs to the third one?
-    every_pair: You averaged over all earlier times of each token; only the latest one counts.
-        Hint: If a token occurs three times, which position belongs to the third one?
-    mean_of_all_times: For each token you averaged over all its earlier positions; only the latest
-        one counts.
-        Hint: If a token occurs three times, which position belongs to the third one?
+    the_first_time: You took the first earlier position of the token. Use the last of them.
+        Hint: A token stands at positions 0, 2 and 5. Which earlier position counts for position 5?
+    every_pair: You averaged over all earlier positions of each token. Use only the last of them.
+        Hint: A token stands at positions 0, 2 and 5. Which earlier position counts for position 5?
+    mean_of_all_times: For each token you averaged over all its earlier positions. Use only
+        the last of them.
+        Hint: A token stands at positions 0, 2 and 5. Which earlier position counts for position 5?
     largest_of_the_row: You took the largest weight of the row, whatever its position.
         Hint: Which column of row i is asked for?
-    all_times_added_up: You added up the weights for all earlier times of a token; only the latest one
-        counts.
-        Hint: If a token occurs three times, which position belongs to the third one?
-    finds_itself: A token is found at its own position: the latest time must be *before* it.
+    all_times_added_up: You added up the weights for all earlier positions of a token. Use only the
+        last of them.
+        Hint: A token stands at positions 0, 2 and 5. Which earlier position counts for position 5?
+    finds_itself: A token is found at its own position: look only *before* it.
         Hint: For which j is tokens[j] == tokens[i] always true?
     finds_itself_but_for_the_last: Your search includes position i, so it always finds i itself.
         Search only among earlier positions.
-        Hint: For which j is tokens[j] == tokens[i] always true? The latest time must be before i.
+        Hint: For which j is tokens[j] == tokens[i] always true? Look only at positions before i.
     each_for_itself: A token is found at its own position, so that you took each token's weight for
-        itself; the latest time must be *before* it.
+        itself; look only *before* it.
         Hint: For which j is tokens[j] == tokens[i] always true?
-    the_last_time_of_all: You looked among all positions, the later ones too; the latest time must be
-        *before* the token.
+    the_last_time_of_all: You looked among all positions, the later ones too; look only
+        *before* the position.
         Hint: At position i, which tokens may you compare with: all, or those before i?
     without_the_last: The last position is left out. Hint: Which is the last i that your loop comes to?
     last_time_of_the_word_before: You looked for the latest occurrence of the token *before*; the present
@@ -149,9 +149,9 @@ def never(rng):
         Hint: What is j + 1 if j is i − 1?
     the_word_before: You averaged the weights for the token before: that was the last exercise.
         Hint: Where in your function does `tokens` appear?
-    largest_of_the_times: Of several earlier times of a token you took the one with the largest weight;
-        the latest one counts.
-        Hint: If a token occurs three times, which position belongs to the third one?
+    largest_of_the_times: Of several earlier positions of a token you took the one with the largest
+        weight. Use the last of them.
+        Hint: A token stands at positions 0, 2 and 5. Which earlier position counts for position 5?
     row_of_the_next_word: You took the row of the *next* token; the row is that of the token which came
         back.
         Hint: Which token attends: the one at i, or the one after it?

@@ -52,8 +52,9 @@ def only(rng):
 
 
 @without_head.slips("""
-    columns_for_rows: You chose the head's columns of `w_o`; its numbers are multiplied by the rows.
-        Hint: merged @ w_o: which axis of w_o meets the numbers of a head?
+    columns_for_rows: You chose columns of `w_o`. The numbers of a head are multiplied by rows of `w_o`.
+        Hint: The results of the heads, side by side, are multiplied by w_o. Is one number of a head
+        multiplied by a row of w_o or by a column?
     rows_and_columns: Only the square of the head's rows and columns is 0; the rows are zero over their
         whole length.
         Hint: A head's result is added to how many numbers of the stream?

@@ -49,10 +49,11 @@ def square(rng):
 
 
 @alibi_bias.slips("""
-    future_rewarded: The future gets a bonus: a key after the query should lose as much as one before it.
+    future_rewarded: Keys after the query get a positive number. They should get a negative one,
+        as keys before the query do.
         Hint: What is |i − j| for query 0 and key 2? Which function takes the sign away?
-    past_rewarded: The past gets a bonus, the more the farther away; distance should take something away,
-        on both sides.
+    past_rewarded: Keys before the query get a positive number, which grows with the distance. They should
+        get a negative one, as keys after the query do.
         Hint: What is |i − j| for query 2 and key 0, and which sign comes before the slope?
     distance_rewarded: Your bias is positive, so the farthest key is favoured.
         Hint: Distance should make a score smaller. Which sign does that?

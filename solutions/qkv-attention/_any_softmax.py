@@ -23,8 +23,8 @@ SLIPS = """
     axes_exchanged: You exchanged the two axes: for axis 0 each row adds up to 1, for axis 1 each column.
         Hint: `axis` is the axis that a sum makes disappear. If a matrix is summed over axis 0, which of
         its two sizes is left?
-    sums_without_their_axis: Your sums lost their axis, so NumPy lines them up with the wrong one: this
-        is right for axis 0 only.
+    sums_without_their_axis: The array of sums has one axis less than the input, so NumPy divides along the
+        wrong axis, except for axis 0.
         Hint: Compare the shapes of the array and of its sums. What does `keepdims` change in them?
     axis_put_back_at_the_end: You put the lost axis back at the end whatever `axis` says: this is right
         for the last axis only.

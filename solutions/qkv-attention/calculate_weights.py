@@ -138,8 +138,8 @@ def unknown_words(rng):
     queries_and_keys_exchanged: You exchanged queries and keys: there is a row for each key now, and its
         weights add up to 1 over the queries.
         Hint: The result has a row for each query. Which of the two comes first in the product?
-    keys_not_transposed: The keys were not transposed; it runs only if there are as many keys as
-        numbers in a key.
+    keys_not_transposed: The keys were not transposed. Your product works only if L_k and d_k
+        are equal.
         Hint: Write the shapes under the product: (L_q, d_k) times what gives (L_q, L_k)?
     reshape_for_transpose: You reshaped the keys instead of transposing them: the shape fits, but the
         numbers of different words mix.

@@ -172,7 +172,8 @@ def none_before(rng):
         Hint: At temperature 0 the most likely token is chosen.
     cold_as_if_one: At temperature 0 you chose as at temperature 1.
         Hint: At temperature 0 the most likely token is chosen, whatever `uniform` is.
-    no_maximum_subtracted: The exponentials overflow for large logits: subtract the largest one first.
+    no_maximum_subtracted: For large logits `np.exp` gives inf. Subtract the largest logit from all logits
+        before `np.exp`.
         Hint: What is e to the power 1000 for NumPy, and what changes if all logits get smaller by the
         same amount?
     never_divided_by_the_sum: You added up exponentials that were never divided by their sum.
@@ -214,10 +215,11 @@ def none_before(rng):
     the_logit_for_the_token: You returned the logit of the chosen token. Expected is the number of the
         token.
         Hint: Which function tells *where* something is, not what it is?
-    right_end_included: A token of probability 0 can be chosen: your stretches include their right end
-        and not their left one, or a small number was added to the probabilities.
-        Hint: Which end of a stretch belongs to it? With `uniform` 0, may the first token be taken if its
-        probability is 0? Compare `>` and `>=`, or the two sides of `np.searchsorted`.
+    right_end_included: Your function can choose a token of probability 0. Either an interval contains its
+        right end and not its left one, or a small number was added to the probabilities.
+        Hint: Which end should an interval contain, the left or the right? With `uniform` 0, may the
+        first token be taken if its probability is 0? Compare `>` and `>=`, or side="left"
+        and side="right" of `np.searchsorted`.
     largest_logit_when_cold: At temperature 0 you returned the largest logit itself. Expected is its
         position, the number of the token.
         Hint: Which function tells *where* the largest number stands?

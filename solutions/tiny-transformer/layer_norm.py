@@ -103,22 +103,23 @@ def large_epsilon(rng):
     sum_for_mean: You divided by the norm of the token's vector, the root of a sum of squares. The formula
         has the root of their mean.
         Hint: The variance is a mean over d numbers. Did you divide by d?
-    rms_norm: You did not subtract the mean: this is RMS norm, its relative in newer models.
-        Hint: Which mean should each word have before gain and bias?
+    rms_norm: You did not subtract the mean. Without it this is RMS norm, which newer models use in place of
+        layer norm.
+        Hint: What should the mean of each word be before you multiply by the gain?
     mean_not_subtracted: You divided by the right number, but never subtracted the mean.
-        Hint: Which mean should each word have before gain and bias?
+        Hint: What should the mean of each word be before you multiply by the gain?
     centred_over_raw_squares: You subtracted the mean, but divided by the root of the mean square of the
         numbers as they came.
         Hint: The variance is the mean square of which numbers: those before or after the mean was subtracted?
     only_centred: You subtracted the mean, but nothing divides by the spread.
-        Hint: Which variance should each word have before gain and bias?
+        Hint: What should the variance of each word be before you multiply by the gain?
     neither_gain_nor_bias: Neither gain nor bias comes in.
         Hint: What is done to the normalised numbers at the end?
     no_gain: The gain is missing. Hint: What is the normalised word multiplied by?
     no_bias: The bias is missing. Hint: What is added at the very end?
     gain_and_bias_exchanged: Gain and bias have changed places.
         Hint: Which of the two is near 1 in a new model, and which near 0?
-    bias_before_gain: The bias is added before the gain multiplies, so it is multiplied as well.
+    bias_before_gain: You add the bias first and multiply by the gain after that, so the bias is multiplied too.
         Hint: In which order do gain and bias stand in the formula? Where would brackets be needed?
     gain_and_bias_first: Gain and bias are used on the numbers as they came, and normalised away again.
         Hint: What should be the last step?

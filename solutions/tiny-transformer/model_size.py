@@ -33,7 +33,7 @@ def gpt2(rng):
     return inputs(50257, 1024, 768, 12)
 
 
-@model_size.case("as large as GPT-2 small, every size odd: float32 cannot hold this count")
+@model_size.case("as large as GPT-2 small, odd sizes: the count has more digits than float32 keeps")
 def large_and_odd(rng):
     return inputs(50257, 1023, 767, 11)
 

@@ -58,7 +58,7 @@ def single(rng):
     return given(rng, batch, 1, heads, d_head, 7)
 
 
-@next_token_logits.case("as long as the model has positions, one word again and again")
+@next_token_logits.case("L = the number of positions, every token the same")
 def as_long_as_possible(rng):
     length, heads, d_head = sizes(rng, 3, 2, 4)
     asked = given(rng, 2, length + 2, heads, d_head, 10, more=0)
@@ -92,7 +92,8 @@ def square(rng):
         Hint: Which rows belong to a sentence of L words?
     tokens_scaled: The token vectors are multiplied by √d, as in the Transformer of 2017; this model does
         not do so.
-        Hint: What exactly is added in the first line of the formula?
+        Hint: How is X made from token vectors and position vectors? Look at the formula above the
+        exercise.
     first_block_only: Only the first block is used.
         Hint: Over what does your loop run, and where is its `return`?
     each_block_anew: Only the last block counts: each block reads the vectors from before the first one.
@@ -107,7 +108,8 @@ def square(rng):
         Hint: Should that line stand in the loop or before it?
     last_norm_in_each_block: The last norm is used after every block.
         Hint: Should that line stand in the loop or after it?
-    no_mask: Nothing is hidden: each word sees the very word that it has to guess.
+    no_mask: You use no mask, so each word sees the next word, and the next word is what it has to
+        predict.
         Hint: Which mask does a model need that writes?
     mask_turned: The mask is turned round: each word sees itself and what comes after it.
         Hint: Print your mask for L = 3. Row 0 is the first word; what may it see?

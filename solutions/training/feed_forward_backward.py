@@ -57,7 +57,7 @@ def sentences(rng):
     return given(rng, shape, hidden)
 
 
-@feed_forward_backward.case("as many numbers in between as in a word, and as many words")
+@feed_forward_backward.case("h = d = L: all sizes are equal")
 def square(rng):
     size = int(rng.integers(3, 7))
     return given(rng, (size, size), size)

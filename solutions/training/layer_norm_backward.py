@@ -67,8 +67,8 @@ def large_epsilon(rng):
 
 
 @layer_norm_backward.slips("""
-    mean_and_spread_as_if_fixed: You took mean and root for constants. They change with every number
-        of x, so two terms are missing.
+    mean_and_spread_as_if_fixed: You treated the mean and the root as constants. If a number of x changes,
+        they change too, so your d_x lacks two terms, one for each.
         Hint: If one number of the word grows, what happens to the mean that is subtracted from all of
         them?
     through_the_mean_forgotten: The way through the mean is missing: each number moves the mean, and so
@@ -167,7 +167,7 @@ def large_epsilon(rng):
         Hint: Where in your function does `epsilon` appear?
     epsilon_outside_the_root: Epsilon is added to the standard deviation; it belongs under the root, to
         the variance.
-        Hint: What does the root stretch over in the formula of layer norm?
+        Hint: What stands under the root in the formula of layer norm?
     divided_by_d_minus_one: Your variance is divided by d − 1, as for a sample; layer norm divides by d.
         Hint: Which `ddof` does your function of NumPy (or of a library) use?
     upstream_normalised: You normalised the upstream gradient, as the way forward does with x.

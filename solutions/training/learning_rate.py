@@ -75,8 +75,8 @@ def near_the_end(rng):
     cosine_before_its_beginning: The warm-up is missing: before its end the cosine is used, too, with a
         share below 0.
         Hint: What should the rate be at step 5 of a warm-up of 10?
-    warmup_in_whole_numbers: The warm-up divides integers: `//` cuts off the decimals and leaves 0 until
-        its end.
+    warmup_in_whole_numbers: `//` cuts off the decimals, so the rate is 0 at every step of the
+        warm-up but the last.
         Hint: What is 5 // 10 in Python?
     counted_from_0: The warm-up counts steps from 0, so that the first one does nothing; `step` is 1 at
         the first step.

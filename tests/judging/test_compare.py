@@ -59,7 +59,7 @@ def test_a_right_answer_has_no_difference():
         (EXPECTED.astype(np.float32), "dtype", "lower-precision", "holds float32; expected float64"),
         (EXPECTED > 0.5, "dtype", "booleans-not-numbers", "holds bool"),
         (EXPECTED.astype(int), "dtype", "whole-numbers", "holds int64; expected float64"),
-        (np.where(EXPECTED > 0.8, np.nan, EXPECTED), "not finite", None, "the first is nan at [2, 1]"),
+        (np.where(EXPECTED > 0.8, np.nan, EXPECTED), "not finite", None, "The first is nan, at [2, 1]"),
         (EXPECTED + [[0, 0], [0, 0], [0.2, 0]], "values", None, "1 of 6 numbers differ."),
         # Which of two differences that are equal is the larger by a digit hangs on the processor.
         (EXPECTED + [[0.1, 0], [0.2, 0], [0.2 + 1e-9, 0]], "values", None, "The largest difference is at [1, 0]"),

@@ -136,7 +136,7 @@ def test_each_of_several_values_is_compared_with_each_misconception():
 
 def test_the_order_of_five_values_is_found_by_their_shapes():
     finding = judge_values(lambda v: (*v[1:], v[0]), count=5)
-    assert "you return the second, then the third, then the fourth, then the fifth" in finding.means
+    assert "you return numbers 2, 3, 4, 5, 1" in finding.means
     finding = judge_values(lambda v: (*v[1:], v[0] + 1), count=5)
     assert "order" not in finding.means
 

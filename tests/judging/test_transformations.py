@@ -111,7 +111,7 @@ def test_parts_in_another_order_and_one_part_alone():
 
     finding = judge_answer(lambda x: (x.T, x, x.sum(axis=-1)), reference, misconceptions=[])
     assert finding.misconception == "parts-in-another-order"
-    assert "the third, then the first, then the second of the expected values" in finding.means
+    assert "you return numbers 3, 1, 2, in this order" in finding.means
     assert (
         judge_answer(lambda x: [x.T, x, x.sum(axis=-1)], reference, misconceptions=[]).misconception
         == "parts-in-another-order"
