@@ -387,22 +387,26 @@ class _AssertionReader:
             case ast.Call(args=[inner, *_]) if name in _TRUE_CALLS:
                 return self._classify(inner)
             case ast.Call(args=sides) if name in _CLOSE_CALLS:
-                return self._classify_sides(sides, _read_tolerance(test, *_CLOSE_CALLS[name]))
+                return self._classify_compared_values(
+                    sides, _read_tolerance(test, *_CLOSE_CALLS[name])
+                )
             case ast.Call(func=ast.Attribute(value=owner, attr="equals"), args=sides):
-                return self._classify_sides([owner, *sides], EXACT)
+                return self._classify_compared_values([owner, *sides], EXACT)
             case ast.Call(args=sides) if name in _EQUAL_CALLS:
-                return self._classify_sides(sides, EXACT)
+                return self._classify_compared_values(sides, EXACT)
             case ast.Call(args=sides, keywords=keywords) if name in _DECIMALS:
                 decimals: float
                 decimals, units = _DECIMALS[name]
                 by_name = {keyword.arg: keyword.value for keyword in keywords}
                 if "delta" in by_name:
-                    return self._classify_sides(sides, (0.0, _read_number(by_name["delta"], 0.0)))
+                    return self._classify_compared_values(
+                        sides, (0.0, _read_number(by_name["delta"], 0.0))
+                    )
                 arguments = sides[2:3]
                 arguments += [k.value for k in keywords if k.arg in ("decimal", "places")]
                 if arguments:
                     decimals = _read_number(arguments[-1], decimals)
-                return self._classify_sides(sides, (0.0, units * 10.0**-decimals))
+                return self._classify_compared_values(sides, (0.0, units * 10.0**-decimals))
         return "property", EXACT
 
     def _classify_comparison(
@@ -422,14 +426,14 @@ class _AssertionReader:
                         tolerance = (0.0, 0.51 * 10.0**-places)
                     case ast.Call() if get_called_name(side) == "approx":
                         tolerance = _read_tolerance(side, *_CLOSE_CALLS["approx"])
-            return self._classify_sides([left, right], tolerance)
+            return self._classify_compared_values([left, right], tolerance)
         difference = _find_difference(left) if isinstance(op, (ast.Lt, ast.LtE)) else None
         if difference is not None:
             sides = [difference.left, difference.right]
-            return self._classify_sides(sides, (0.0, abs(_read_number(right, EXACT))))
+            return self._classify_compared_values(sides, (0.0, abs(_read_number(right, EXACT))))
         return "property", EXACT
 
-    def _classify_sides(
+    def _classify_compared_values(
         self,
         sides: Sequence[ast.expr],
         tolerance: Tolerance,

@@ -193,10 +193,10 @@ def label_cells(axes, rows: Sequence[str], columns: Sequence[str]) -> None:
     axes.spines[:].set_visible(False)
 
 
-def in_each_row(counts: Mapping[str, Iterable[int]]) -> str:
+def format_table_rows(counts: Mapping[str, Iterable[int]]) -> str:
     """Format the numbers of several titled tables as a text for readers who cannot see the picture.
 
-    >>> in_each_row({"causal": [1, 2], "both": [1, 1]})
+    >>> format_table_rows({"causal": [1, 2], "both": [1, 1]})
     'causal, 1, 2; both, 1, 1'
     """
     parts = []

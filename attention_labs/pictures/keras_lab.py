@@ -12,8 +12,8 @@ from attention_labs.pictures import (
     ORANGE,
     arrow,
     box,
+    format_table_rows,
     heatmap,
-    in_each_row,
     join_largest,
     join_numbers,
     mask_table,
@@ -89,7 +89,7 @@ def hidden_tables(masks: Mapping[str, np.ndarray], words: Sequence[str]):
     figure, panels = plt.subplots(1, len(masks), figsize=(2.8 * len(masks), 3.3))
     for axes, (title, mask) in zip(panels, square.items()):
         mask_table(axes, mask == 0, words, words, title, signs="10")
-    description = in_each_row({title: mask.sum(axis=1) for title, mask in square.items()})
+    description = format_table_rows({title: mask.sum(axis=1) for title, mask in square.items()})
     return (
         figure,
         f"Masks of the sentence {' '.join(words)}; empty cells hold a 1, hidden. Ones in each "
@@ -114,7 +114,9 @@ def masked_weights(weights: Mapping[str, np.ndarray], words: Sequence[str]):
         )
         if axes is not panels[-1]:
             bar.remove()
-    description = in_each_row({title: (rows == 0).sum(axis=1) for title, rows in weights.items()})
+    description = format_table_rows(
+        {title: (rows == 0).sum(axis=1) for title, rows in weights.items()}
+    )
     return figure, f"Heatmaps of attention weights from 0 to 1. Zeros in each row: {description}."
 
 

@@ -12,7 +12,7 @@ from attention_labs.pictures import (
     PURPLE,
     arrow,
     box,
-    in_each_row,
+    format_table_rows,
     join_numbers,
     mask_table,
     picture,
@@ -139,7 +139,7 @@ def windows(masks: Mapping[str, np.ndarray]):
         names = [*map(str, range(len(mask)))]
         mask_table(axes, mask, names, names, title)
         axes.tick_params(axis="x", rotation=0)
-    description = in_each_row({title: mask.sum(axis=1) for title, mask in masks.items()})
+    description = format_table_rows({title: mask.sum(axis=1) for title, mask in masks.items()})
     return figure, f"Masks as tables of ticks and crosses. Ticks in each row: {description}."
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from attention_labs.pictures import heatmap, in_each_row, mask_table, picture, plt
+from attention_labs.pictures import format_table_rows, heatmap, mask_table, picture, plt
 
 
 @picture
@@ -33,7 +33,7 @@ def tables(masks: Mapping[str, np.ndarray], words: Sequence[str]):
     figure, panels = plt.subplots(1, len(masks), figsize=(2.8 * len(masks), 3.3))
     for axes, (title, mask) in zip(np.atleast_1d(panels), square.items()):
         mask_table(axes, mask, words, words, title)
-    description = in_each_row({title: mask.sum(axis=1) for title, mask in square.items()})
+    description = format_table_rows({title: mask.sum(axis=1) for title, mask in square.items()})
     return figure, f"Masks of the sentence {' '.join(words)}. Ticks in each row: {description}."
 
 

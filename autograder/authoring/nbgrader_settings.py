@@ -18,7 +18,7 @@ RELEASE_STEPS = [
     "autograder.authoring.preprocessors.AllowTestErrors",
     "nbgrader.preprocessors.LockCells",
     "nbgrader.preprocessors.ClearSolutions",
-    "autograder.authoring.preprocessors.ClearAnswerOutputs",
+    "autograder.authoring.preprocessors.ClearOutputsOfAnswers",
     "nbgrader.preprocessors.CheckCellMetadata",
     "nbgrader.preprocessors.ComputeChecksums",
     "nbgrader.preprocessors.SaveCells",

@@ -33,7 +33,7 @@ class AllowTestErrors(NbGraderPreprocessor):
         return cell, resources
 
 
-class ClearAnswerOutputs(NbGraderPreprocessor):
+class ClearOutputsOfAnswers(NbGraderPreprocessor):
     """Clear the outputs of cells that need a student's answer, and keep those of the other cells.
 
     A statement depends on an answer if it uses a name that an answer cell defines, or a name that

@@ -39,13 +39,13 @@ def list_inner_links(tree: ast.AST) -> set[int]:
     inner: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.BinOp):
-            for child, is_part in _list_sides(node):
+            for child, is_part in _find_sides_without_brackets(node):
                 if is_part:
                     inner.add(id(child))
     return inner
 
 
-def _list_sides(node: ast.BinOp) -> list[tuple[ast.expr, bool]]:
+def _find_sides_without_brackets(node: ast.BinOp) -> list[tuple[ast.expr, bool]]:
     """Return the two sides of an operation, each with True if it is written without brackets."""
     precedence = _PRECEDENCE[type(node.op)]
     is_power = precedence == _POWER
@@ -62,7 +62,7 @@ def _list_sides(node: ast.BinOp) -> list[tuple[ast.expr, bool]]:
 def _flatten(node: ast.BinOp) -> _Chain:
     operands: list[ast.expr] = []
     operators: list[ast.operator] = []
-    for side, is_part in _list_sides(node):
+    for side, is_part in _find_sides_without_brackets(node):
         if operands:
             operators.append(node.op)
         if is_part and isinstance(side, ast.BinOp):

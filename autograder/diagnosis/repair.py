@@ -299,7 +299,7 @@ def _identity(value: Any, *_args: Any, **_kwargs: Any) -> Any:
     return value
 
 
-class _TooManyTurns(Exception):
+class _TooManyIterations(Exception):
     """Error for a call of a mutated function whose loops ran for too many iterations."""
 
 
@@ -335,7 +335,7 @@ class _SwitchableMutations:
         for test, numbers in self._switches:
             test.value = frozenset(numbers)  # type: ignore[assignment]
         helpers = {
-            LOOP_TICK: self._count_turn,
+            LOOP_TICK: self._count_loop_iteration,
             IDENTITY: _identity,
             EXTRA_STEP: apply_extra_step,
             CHECK_SIZES: refuse_negative_sizes,
@@ -439,10 +439,10 @@ class _SwitchableMutations:
         self.run(partial(call_student_function, self.function, test_case.inputs))
         return self._loop_iterations
 
-    def _count_turn(self) -> None:
+    def _count_loop_iteration(self) -> None:
         self._loop_iterations += 1
         if self._loop_iterations > MAX_LOOP_ITERATIONS:
-            raise _TooManyTurns
+            raise _TooManyIterations
 
     def run(self, call: Callable[[], Any]) -> Any:
         """Return the result of a call of changed code; None after an error or endless loop."""

@@ -46,13 +46,13 @@ class RegradeRequest:
 
     Parameters
     ----------
-    question : str
+    text : str
         Text of the student's request.
     answer : str
         The instructor's reply; "" while the request is open.
     """
 
-    question: str
+    text: str
     answer: str = ""
 
 

@@ -325,7 +325,7 @@ def render_markdown(text: str, attachments: Mapping = {}) -> str:
     if len(text) > MAX_MARKDOWN_CHARACTERS:
         return f"<pre>{html.escape(truncate_with_remark(text, MAX_MARKDOWN_CHARACTERS))}</pre>"
     try:
-        page = MarkdownWithMath(renderer=_make_safe_markdown_renderer(attachments)).render(text)
+        page = MarkdownWithMath(renderer=_make_mathml_markdown_renderer(attachments)).render(text)
     except Exception:  # noqa: BLE001 - such as a missing picture, or ten thousand nested quotes
         page = ""
     if not page or _BASE64_DATA.sub("", page).count("<") > 4 * MAX_TAGS:
@@ -333,7 +333,7 @@ def render_markdown(text: str, attachments: Mapping = {}) -> str:
     return clean_html(page, frozenset(_MATHML), dict.fromkeys(_MATHML, _MATHML_ATTRIBUTES))
 
 
-def _make_safe_markdown_renderer(attachments: Mapping) -> Any:
+def _make_mathml_markdown_renderer(attachments: Mapping) -> Any:
     from nbconvert.filters.markdown_mistune import IPythonRenderer
 
     class MathmlMarkdownRenderer(IPythonRenderer):

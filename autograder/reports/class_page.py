@@ -377,7 +377,7 @@ def _pending_matters_for_template(report: ClassReport) -> dict[str, Any]:
         for name, requests in by_exercise.items():
             for request in requests:
                 if not request.answer:
-                    open_requests.append((student, lab, name, request.question))
+                    open_requests.append((student, lab, name, request.text))
     return {
         "verdict_groups": verdict_groups,
         "late_without_time": late_without_time,

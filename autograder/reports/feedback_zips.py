@@ -310,7 +310,7 @@ def _render_line_as_markdown(line: SummaryLine) -> str:
     if line.comment:
         text += f"\n\n> {line.comment}"
     for request in line.requests:
-        text += f"\n\n> You asked: {request.question}\n>\n> Answer: {request.answer or 'not yet.'}"
+        text += f"\n\n> You asked: {request.text}\n>\n> Answer: {request.answer or 'not yet.'}"
     return text
 
 

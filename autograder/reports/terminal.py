@@ -118,7 +118,7 @@ def _describe_submission(
             # could imitate the autograder's lines about other exercises.
             yield f"      {' '.join(row.message.split())}"
         for request in requests.get(row.exercise, ()):
-            yield f"      Asked: {request.question} Answer: {request.answer or 'not yet.'}"
+            yield f"      Asked: {request.text} Answer: {request.answer or 'not yet.'}"
     if mark:
         yield _describe_total_and_open_grading(mark)
 

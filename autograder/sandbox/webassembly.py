@@ -458,7 +458,7 @@ class _WasmDriver(driver.SubmissionDriver):
         """Return a sentence on how the submission's WebAssembly program ended."""
         return self._death or protocol.describe_exit(None)
 
-    def handle_received_results(self, answer_bytes: bytearray) -> None:
+    def record_received_results(self, answer_bytes: bytearray) -> None:
         """Do nothing: progress was recorded when the submission wrote the bytes."""
 
     def start_memory_measurement(self, memory: int | None) -> None:

@@ -17,15 +17,15 @@ def format_number(number: Any) -> str:
     return f"{float(number) + 0.0:.4g}"  # + 0.0 turns -0.0 into 0.0
 
 
-def format_megabytes(size: float) -> str:
+def format_megabytes(byte_count: float) -> str:
     """Return a number of bytes as text in megabytes.
 
     >>> format_megabytes(72_000_000), format_megabytes(1_250_000)
     ('72 MB', '1.2 MB')
     """
-    if size >= 10e6:
-        return f"{size / 1e6:.0f} MB"
-    return f"{size / 1e6:.1f} MB"
+    if byte_count >= 10e6:
+        return f"{byte_count / 1e6:.0f} MB"
+    return f"{byte_count / 1e6:.1f} MB"
 
 
 def add_article(noun: str) -> str:

@@ -205,7 +205,7 @@ class SubmissionDriver(ABC):
         """
 
     @abstractmethod
-    def handle_received_results(self, answer_bytes: bytearray) -> None:
+    def record_received_results(self, answer_bytes: bytearray) -> None:
         """Mark progress: bytes of results have arrived; `answer_bytes` are all of them so far."""
 
     # The methods below enforce the time limits.
@@ -429,7 +429,7 @@ class SubmissionDriver(ABC):
                     answer_bytes += chunk.tobytes()
                 if len(answer_bytes) > max_bytes:
                     raise SubmissionLimitExceeded(CellOutcome.CRASH, protocol.TOO_LARGE_MESSAGE)
-                self.handle_received_results(answer_bytes)
+                self.record_received_results(answer_bytes)
             else:
                 outputs.handle_message(header, None)
 

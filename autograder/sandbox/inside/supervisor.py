@@ -249,7 +249,7 @@ class Supervisor(SubmissionDriver):
             self._memory_limit = memory
             self._submission.tick_seconds = MEMORY_CHECK_INTERVAL_SECONDS
 
-    def handle_received_results(self, answer_bytes: bytearray) -> None:
+    def record_received_results(self, answer_bytes: bytearray) -> None:
         """Handle bytes of results of calls that have arrived: record progress, and measure memory.
 
         If memory is measured and the answer is complete, kill the process that gave it.
