@@ -5,7 +5,6 @@ import csv
 import json
 import re
 import shutil
-import sys
 import time
 import zipfile
 from pathlib import Path
@@ -29,7 +28,7 @@ from autograder.sandbox.webassembly import WebAssembly
 from autograder.student import answer_key
 from autograder.values.case_records import CallOutcome, ComparisonRules
 from autograder.values.dataframes import table_from_pandas
-from autograder.values.value_types import import_function, values_agree
+from autograder.values.value_types import values_agree
 from course_import import dependencies, pictures, record_calls
 from course_import.assertions import EXACT, read_assertions
 from course_import.comparisons import make_comparison
@@ -117,21 +116,6 @@ assert tiles(5, 7, side=2) == 9
 
 
 SLOW_WRITER = "import sys, time  # autograder-marker\ntime.sleep(60)\nopen(sys.argv[1], 'w')"
-
-
-@pytest.fixture
-def course(tmp_path):
-    folder = tmp_path / "mine"
-    assert autograder("new", "course", folder).returncode == 0
-    import_function.cache_clear()  # it may hold functions of another course's `course_checks`
-    yield folder
-    import_function.cache_clear()
-    # Forget the course's library: the next course has modules of the same names.
-    if str(folder) in sys.path:
-        sys.path.remove(str(folder))
-    for name in [*sys.modules]:
-        if name.partition(".")[0] in ("course_checks", "course_files"):
-            del sys.modules[name]
 
 
 def build_course(course, *labs):

@@ -8,7 +8,6 @@ import contextlib
 import io
 import linecache
 import re
-import sys
 from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
@@ -22,7 +21,6 @@ from autograder.core.course import read_course
 from autograder.core.notebook_cells import make_grade_id
 from autograder.judging.compare import compare_outcome
 from autograder.judging.student_calls import call_student_function
-from autograder.values.value_types import import_function
 from course_import.assertions import read_assertions
 
 _MARK = re.compile(r"\s*### (BEGIN|END) SOLUTION\n?")
@@ -459,20 +457,6 @@ def mark_exercise(exercise, function):
     if "" in wrong:
         return 0
     return sum(points for name, points in exercise.parts.items() if name not in wrong)
-
-
-@pytest.fixture
-def course(tmp_path):
-    folder = tmp_path / "mine"
-    assert autograder("new", "course", folder).returncode == 0
-    import_function.cache_clear()  # it may hold functions of another course's `course_checks`
-    yield folder
-    import_function.cache_clear()
-    if str(folder) in sys.path:
-        sys.path.remove(str(folder))
-    for name in [*sys.modules]:
-        if name.partition(".")[0] in ("course_checks", "course_files"):
-            del sys.modules[name]
 
 
 def import_notebook(course, notebook, name, exit_code=0):
