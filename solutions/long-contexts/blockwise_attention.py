@@ -119,15 +119,15 @@ def one_long_row(rng):
     )
 
 
-@blockwise_attention.case("8000 keys in blocks of 8, at most 1 MB", memory=1_000_000)
+@blockwise_attention.case("4000 keys in blocks of 8, at most 1 MB", memory=1_000_000)
 def narrow_blocks(rng):
-    queries, keys, values = drawn(rng, 400, 1000, 2, 1)
+    queries, keys, values = drawn(rng, 400, 500, 2, 1)
     return inputs(queries, np.tile(keys, (8, 1)), np.tile(values, (8, 1)), 8)
 
 
-@blockwise_attention.case("causal, 2900 keys in blocks of 16, at most 2 MB", memory=2_000_000)
+@blockwise_attention.case("causal, 1500 keys in blocks of 16, at most 1.5 MB", memory=1_500_000)
 def long_causal(rng):
-    return inputs(*drawn(rng, 2900, 2900, 2, 1), 16, causal=True)
+    return inputs(*drawn(rng, 1500, 1500, 2, 1), 16, causal=True)
 
 
 @blockwise_attention.slips("""
