@@ -334,7 +334,7 @@ def _describe_unexpected_nan_or_inf(expected: np.ndarray, value: np.ndarray) -> 
         return ""
     index = tuple(int(i) for i in np.argwhere(infinite)[0])
     return (
-        f"{int(infinite.sum())} of your {value.size} numbers are inf or NaN, where finite numbers are expected. "
+        f"{int(infinite.sum())} of your {value.size} numbers are infinite or NaN; finite numbers are expected. "
         f"The first is {format_number(value[index])}, at {format_index(index)}."
     )
 

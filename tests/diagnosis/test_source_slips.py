@@ -68,8 +68,8 @@ def find_slip(*lines, head="def f(x, n=2):", **keywords):
         (["return x / n ** 1/2"], 3, "Python computes `(x / n ** 1) / 2`"),
         (["return x + 100 ** -2 * n / 3"], 3, "Python computes `(100 ** (-2)) * n`"),
         (["return x / 1 - n"], 3, "Python computes `(x / 1) - n`"),
-        (["return x.transpose(-2, -1) * n"], 3, "-2, -1 is the order that a matrix has already"),
-        (["return np.transpose(x, (0, 1)) * n"], 3, "0, 1 is the order that a matrix has already"),
+        (["return x.transpose(-2, -1) * n"], 3, "-2, -1 is the order that a matrix already has"),
+        (["return np.transpose(x, (0, 1)) * n"], 3, "0, 1 is the order that a matrix already has"),
         (["return layer @ x * n"], 3, "`layer` is a function that was not called"),
         (["return np.matmul(x, n, x)"], 3, "`np.matmul` computes with 2 arrays"),
         (["return np.max(x, n * x)"], 3, "the second argument of `np.max` is the axis"),
@@ -302,7 +302,8 @@ def test_a_result_of_none_is_explained():
     assert "`np.add.at` changes" in explain_missing_result_of("return np.add.at(x, 0, 1)").means
     assert "`print` shows a value" in explain_missing_result_of("return print(x)").means
     assert (
-        "that line is not reached" in explain_missing_result_of("if x > 3:", "    return x").means
+        "Perhaps no `return` line runs"
+        in explain_missing_result_of("if x > 3:", "    return x").means
     )
     inner = explain_missing_result_of("def g(y):", "    return y", "g(x)")
     assert "belongs to the function that you define inside yours" in inner.means
