@@ -2,6 +2,8 @@
 
 import multiprocessing
 import signal
+import subprocess
+import sys
 import threading
 import time
 from types import SimpleNamespace
@@ -151,3 +153,36 @@ def test_a_limit_holds_after_an_error_of_the_watching_thread(monkeypatch):
         while time_limit._watcher._is_running and time.monotonic() < end:
             time.sleep(0.01)
     run_until_stopped()
+
+
+WITHOUT_SIGNALS = """
+import signal, sys
+del signal.pthread_kill
+from autograder.core.time_limit import TimeLimitExceeded, limit_call_time
+
+def run():
+    with limit_call_time(0.1, ""):
+        while is_endless:
+            pass
+
+def follow(frame, event, argument):
+    return follow
+
+for is_endless in (False, True, False):
+    for _ in range(20 - 19 * is_endless):
+        try:
+            run()
+        except TimeLimitExceeded:
+            assert is_endless
+    sys.settrace(follow)
+    (lambda: 1)()
+    sys.settrace(None)
+print("done")
+"""
+
+
+def test_without_signals_nothing_is_left_pending():
+    """What is left pending would hang Python 3.11 in the next function that is traced."""
+    command = [sys.executable, "-c", WITHOUT_SIGNALS]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert ran.stdout == "done\n", ran.stderr
