@@ -25,7 +25,7 @@ from autograder.authoring.verify import find_lab_weaknesses
 from autograder.core.course import LAB_FILE, Course
 from autograder.core.errors import INSTALL_ADVICE
 from autograder.core.files import write_file
-from autograder.core.kernel_log import ignore_closed_sockets
+from autograder.core.kernel_log_filter import ignore_closed_sockets
 from autograder.core.notebook_cells import (
     NOTEBOOK_METADATA,
     get_grade_id,

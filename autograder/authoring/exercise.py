@@ -66,7 +66,7 @@ from autograder.values.case_records import (
     combine_misconceptions,
 )
 from autograder.values.common_mistakes import MISTAKES
-from autograder.values.deferred_calls import ResultPlaceholder
+from autograder.values.deferred_calls import StudentResultPlaceholder
 from autograder.values.value_types import (
     EncodingError,
     UnsupportedValue,
@@ -409,7 +409,9 @@ class Exercise:
                     f'{self.name}: with call="{call}" no result is asked: take `.query(…)` out.'
                 )
             queries = inputs.result_queries
-            if not all(isinstance(query, (ResultPlaceholder, DeferredCall)) for query in queries):
+            if not all(
+                isinstance(query, (StudentResultPlaceholder, DeferredCall)) for query in queries
+            ):
                 raise ExerciseError(
                     f"{self.name}: in {owner} `.query(…)` is to hold what is asked of `result`, "
                     "as `result(2.0)`."

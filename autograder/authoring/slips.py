@@ -1,7 +1,7 @@
 """Read an exercise's list of slips, and make a wrong function of each.
 
 A slip is a small mistake in an otherwise right function. An author writes one function for all
-slips of an exercise; it asks its first argument, `Slips`, which of them it is to make::
+slips of an exercise; it asks its first argument, `SlipSwitches`, which of them it is to make::
 
     @layer_norm.slips('''
         wrong_axis: You normalised over the tokens.
@@ -39,12 +39,12 @@ class SlipListError(AutograderError):
     """Error for a list of slips that cannot be read, or a slip that it does not name."""
 
 
-class Slips:
-    """Slips that one call of an author's function is to make: those in `active`.
+class SlipSwitches:
+    """Switches for one call of an author's function: it makes the slips in `active`.
 
     `slip.name` is True if the slip of this name is to be made.
 
-    >>> slip = Slips({"wrong_axis", "no_gain"}, {"no_gain"})
+    >>> slip = SlipSwitches({"wrong_axis", "no_gain"}, {"no_gain"})
     >>> slip.no_gain, slip.wrong_axis
     (True, False)
     """
@@ -68,7 +68,7 @@ class Slips:
     def choose(self, right: Any, **wrong: Any) -> Any:
         """Return the wrong value of the slip that is switched on, or the right value if none is.
 
-        >>> Slips({"wrong_axis"}, {"wrong_axis"}).choose(-1, wrong_axis=0)
+        >>> SlipSwitches({"wrong_axis"}, {"wrong_axis"}).choose(-1, wrong_axis=0)
         0
 
         Parameters
@@ -149,7 +149,7 @@ def bind_slips(
     asked : set of str
         Set that the names are added to for which the function asks.
     """
-    slip = Slips(names, active, asked)
+    slip = SlipSwitches(names, active, asked)
 
     @functools.wraps(function)
     def call_with_slips(*args: Any, **kwargs: Any) -> Any:

@@ -359,7 +359,7 @@ class _SwitchableMutations:
                 return None
 
     def _add_mutation(self, mutation: Mutation, old_code: str, new_code: str) -> ast.expr:
-        """Add a mutation; return an expression for the code that is true while it is active."""
+        """Add a mutation. Return the condition to insert: code that is true while the mutation is on."""
         number = len(self.mutations)
         numbers = {number}
         self._places.setdefault((old_code, new_code), []).append((number, numbers))

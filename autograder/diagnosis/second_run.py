@@ -73,7 +73,7 @@ def explain_failing_line(function: Any, inputs: Inputs) -> Explanation | None:
         value = ast.BinOp(target, statement.op, statement.value)
     if value is None:
         return None
-    line = _FailingLine(run)
+    line = _FailingLineExplainer(run)
     node = line.find_failing_node(value)
     return line.explain(node) if node else None
 
@@ -135,7 +135,7 @@ def _holds_line(node: ast.stmt, line: int) -> bool:
     return node.lineno <= line <= (node.end_lineno or node.lineno)
 
 
-class _FailingLine:
+class _FailingLineExplainer:
     """Expressions of the line that raised an error, evaluated with the variables of its frame."""
 
     def __init__(self, run: _FailingRun) -> None:

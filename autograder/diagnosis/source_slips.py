@@ -621,7 +621,7 @@ def _has_only_pure_calls(source: Source, node: ast.expr) -> bool:
     """Return True if all calls in an expression only compute values."""
     for call in find_calls(node):
         is_builtin = isinstance(call.func, ast.Name) and call.func.id in _PURE_BUILTINS
-        # A line `range(n)` or `int(x)` is as unclear as `f(x)`.
+        # A line that is only `range(n)` or `int(x)` may be meant as it is, so it is no slip.
         if not (is_builtin and call is not node) and not _is_pure_call(source, call):
             return False
     return True
@@ -721,7 +721,7 @@ def _find_early_end_of_power(source: Source) -> SourceSlip | None:
         is_negative = bool(re.fullmatch(r"-\d+(\.\d*)?", exponent))
         is_rate = is_of_number and is_negative and isinstance(node.right, ast.Name)
         if (is_half or is_rate) and not _is_in_brackets(source, power):
-            return _make_slip_on_early_end(source, "power", node)
+            return _make_slip_on_missing_brackets(source, "power", node)
     return None
 
 
@@ -735,14 +735,14 @@ def _find_division_by_one(source: Source) -> SourceSlip | None:
             continue
         is_by_one = isinstance(quotient.right, ast.Constant) and quotient.right.value == 1
         if is_by_one and not _is_in_brackets(source, quotient):
-            return _make_slip_on_early_end(source, "division", node)
+            return _make_slip_on_missing_brackets(source, "division", node)
     return None
 
 
 _SIGNS: dict[type[ast.operator], str] = {ast.Mult: "*", ast.Div: "/", ast.Add: "+", ast.Sub: "-"}
 
 
-def _make_slip_on_early_end(source: Source, operation: str, node: ast.BinOp) -> SourceSlip:
+def _make_slip_on_missing_brackets(source: Source, operation: str, node: ast.BinOp) -> SourceSlip:
     """Return a slip on an operation, such as "power", that ends before the sign of `node`."""
     sign = _SIGNS[type(node.op)]
     code = f"({ast.unparse(node.left)}) {sign} {ast.unparse(node.right)}"
@@ -823,7 +823,7 @@ def _find_overwritten_argument(source: Source) -> SourceSlip | None:
     return None
 
 
-def _find_truth_of_index(source: Source) -> SourceSlip | None:
+def _find_index_used_as_condition(source: Source) -> SourceSlip | None:
     """Find `if j:` for an index from `.get`, where None was meant and 0 is false, too."""
     counters: set[str] = set()
     for node in ast.walk(source.function):
@@ -1092,7 +1092,7 @@ _SLIPS_BEHIND_MISCONCEPTIONS: tuple[_Finder, ...] = (
 # The last five may be right, and are said only where nothing else is known.
 _OTHER_SLIPS: tuple[_Finder, ...] = (
     _find_overwritten_argument,
-    _find_truth_of_index,
+    _find_index_used_as_condition,
     _find_axis_counted_from_start,
     _find_comparison_without_brackets,
     _find_tuple_of_places,

@@ -593,7 +593,7 @@ class GradebookWriter:
         """Recompute the automatic scores and late penalties of these labs by the current policy."""
         db = self._gradebook.db
         notebook, submission = api.SubmittedNotebook, api.SubmittedAssignment
-        totals = self._update_auto_scores(labs, policy)
+        totals = self._rescale_auto_scores(labs, policy)
         timings = read_timings(db.query, policy, class_list)
         notebooks = (
             db.query(notebook, submission.student_id, api.Assignment.name)
@@ -608,8 +608,8 @@ class GradebookWriter:
                 submitted.late_submission_penalty = penalty
         db.commit()
 
-    def _update_auto_scores(self, labs: Sequence[str], policy: Policy) -> dict[str, float]:
-        """Change the automatic scores to the current points; return the total of each submission.
+    def _rescale_auto_scores(self, labs: Sequence[str], policy: Policy) -> dict[str, float]:
+        """Rescale the automatic scores to the points that the exercises have now.
 
         Returns
         -------

@@ -127,7 +127,7 @@ class ClusterClient:
             worker, tries = self._acquire_worker(), tries + 1
             try:
                 graded_submission = GradedSubmission.from_fields(
-                    json.loads(self._call_on_worker(worker, *arguments)),
+                    json.loads(self._grade_on_worker(worker, *arguments)),
                 )
                 if not graded_submission.faults:
                     return graded_submission
@@ -157,7 +157,7 @@ class ClusterClient:
                     return worker
             sleep(POLL_SECONDS)
 
-    def _call_on_worker(self, worker: str, *arguments: Any) -> str:
+    def _grade_on_worker(self, worker: str, *arguments: Any) -> str:
         """Call the grading function on the given worker, and wait for the JSON text it returns."""
         future, is_done = self._submit_to_worker(worker, self._function, *arguments), Event()
         future.add_done_callback(lambda _: is_done.set())

@@ -148,7 +148,7 @@ def grade_in_worker_as_json(
     limits = _run_limits(read_lab_in(course, lab_name))
     seconds = 2 * limits.total_seconds + _EXTRA_SECONDS  # twice for follow-through
     release = _release_json(course, lab_name)
-    megabytes = _compute_worker_megabytes(limits, options)
+    megabytes = _compute_worker_memory_limit(limits, options)
 
     def grade(data: bytes | None, note: str, text_only: bool = False) -> str:
         arguments = course, lab_name, release, data, note, options, text_only
@@ -177,7 +177,7 @@ def _run_limits(lab: Lab) -> RunLimits:
     return RunLimits(**limits)
 
 
-def _compute_worker_megabytes(limits: RunLimits, options: GradingOptions) -> int:
+def _compute_worker_memory_limit(limits: RunLimits, options: GradingOptions) -> int:
     """Return the memory limit of a worker process, in megabytes.
 
     A worker process runs the reference solution, which needs as much memory as a submission. In
@@ -275,7 +275,7 @@ def _get_worker_restarted_for_new_lab(lab: str) -> Worker:
 def _warm_up(course: str, lab: str, options: GradingOptions) -> None:
     """Start this thread's worker and prepare it for a lab."""
     with suppress(WorkerFailed):  # the same failure will be reported with the first submission
-        megabytes = _compute_worker_megabytes(_run_limits(read_lab_in(course, lab)), options)
+        megabytes = _compute_worker_memory_limit(_run_limits(read_lab_in(course, lab)), options)
         _get_worker_restarted_for_new_lab(lab).run(
             _warm_up_worker, course, lab, options, seconds=_PREPARATION_SECONDS, memory=megabytes
         )

@@ -153,7 +153,7 @@ class IntakeContext:
 
 
 @dataclass(frozen=True)
-class _EntriesByPlatform:
+class _FileNamesByPlatform:
     """Names in one folder, grouped by the platform (such as Canvas) whose pattern they match.
 
     Parameters
@@ -316,7 +316,7 @@ class DownloadOwnership:
         self,
         paths: list[list[str]],
         repositories: list[FilenamePattern],
-    ) -> _EntriesByPlatform:
+    ) -> _FileNamesByPlatform:
         """Group the names in a folder by the platform whose pattern they match; the rest by type.
 
         Parameters
@@ -326,7 +326,7 @@ class DownloadOwnership:
         repositories : list of FilenamePattern
             Patterns of the Git repositories in the folder.
         """
-        names = _EntriesByPlatform({}, defaultdict(list), [], defaultdict(set))
+        names = _FileNamesByPlatform({}, defaultdict(list), [], defaultdict(set))
         for top, *subparts in paths:
             path = "/".join([top, *subparts])
             matches = match_patterns(path, self._labs, repositories)
@@ -707,7 +707,7 @@ def _majority_platform(votes: Mapping[str, set[str]]) -> str | None:
     Parameters
     ----------
     votes : mapping of str to set of str
-        Names by platform, as in `_EntriesByPlatform`.
+        Names by platform, as in `_FileNamesByPlatform`.
     """
     all_names = set().union(*votes.values())
     first, *lower_platforms = sorted(votes, key=lambda platform: -len(votes[platform]))

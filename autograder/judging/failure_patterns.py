@@ -67,7 +67,7 @@ def _find_separating_features(
 def _find_repeated_features_of_group(
     feature_lists: list[list[str]], other_feature_lists: list[list[str]]
 ) -> list[str]:
-    """Return the features that two or more test cases of one group have, and none of the other."""
+    """Return the features that two or more cases of the first group have, and no case of the second."""
     counts: dict[str, int] = {}
     for features in feature_lists:
         for feature in dict.fromkeys(features):

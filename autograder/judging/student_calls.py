@@ -48,7 +48,7 @@ def call_student_function(function: Any, inputs: Inputs, call: str = "function")
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             with OutputCapture(output), memory:
-                target = _find_call_target(function, call)
+                target = _wrap_for_call_mode(function, call)
                 result = target(*copies.args, **copies.kwargs)
                 if inputs.result_queries and result is not None:
                     responses = _QueryResponses()
@@ -108,7 +108,7 @@ def pack_result(result: Any) -> tuple[str, Value]:
     return "tensor" if value_types.is_tensor(result) else type(result).__name__, value
 
 
-def _find_call_target(function: Any, call_mode: str) -> Any:
+def _wrap_for_call_mode(function: Any, call_mode: str) -> Any:
     """Return the function to call for an exercise, which in turn calls the student's function.
 
     `call_mode` names it: "figure" for the code that captures a plot, "module:function" for one of

@@ -553,7 +553,7 @@ class _SheetMerge:
         for answer in question.answers:
             student_key = question.make_row_key(answer).split("-")[0]
             self.answer_by_key[student_key] = answer
-        self.names = _list_accepted_names_by_student(question)
+        self.names = _list_aliases_by_student(question)
         self.current_marks = question.marks
         self.places: dict[str, str] = {}  # student -> row that gave the new mark
 
@@ -639,7 +639,7 @@ def _split_key(key: str) -> tuple[str, str, str]:
     return parts[0], parts[1], parts[2]
 
 
-def _list_accepted_names_by_student(question: QuestionAnswers) -> dict[str, set[str]]:
+def _list_aliases_by_student(question: QuestionAnswers) -> dict[str, set[str]]:
     """Return, for each student, the names that a marks sheet may use: name, folder, pseudonym."""
     names: dict[str, set[str]] = {}
     for answer in question.answers:

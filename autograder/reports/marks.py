@@ -591,7 +591,7 @@ class _GradebookReader:
     def _add_comments_to_fields(
         self, query: Callable, fields: Mapping[str, dict[str, Any]]
     ) -> None:
-        """Add the graders' comments on each submission to `fields`, by the submission's id."""
+        """Add the graders' comments to `fields`, which holds what is read of each submission by its id."""
         from nbgrader.api import BaseCell, Comment, SubmittedNotebook
 
         rows = (

@@ -172,7 +172,7 @@ def render_student_page(
         cells = [cell for cell in notebook["cells"] if isinstance(cell, dict)]
         renderer = safe_html.StudentTextRenderer(text_only)
         answers += _render_answers(summary, released_notebook, cells, renderer)
-        extra = _find_added_or_changed_cells(released_notebook, cells)
+        extra = _find_cells_besides_answers(released_notebook, cells)
         omitted_count = max(0, len(extra) - MAX_EXTRA_CELLS)
         extra_cells += [_render_extra_cell(cell, renderer) for cell in extra[:MAX_EXTRA_CELLS]]
     return safe_html.render_page(
@@ -304,7 +304,7 @@ def render_question_text(released_notebook: ReleasedNotebook, name: str) -> Mark
     return _render_lab_prose(previous.source)
 
 
-def _find_added_or_changed_cells(
+def _find_cells_besides_answers(
     released_notebook: ReleasedNotebook, cells: Sequence[dict]
 ) -> list[dict]:
     """Return the cells that the student added, and changed cells that hold no graded answer."""

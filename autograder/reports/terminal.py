@@ -38,7 +38,7 @@ def describe_student(classroom: Classroom, student: str, labs: Sequence[Lab]) ->
     submissions = set(classroom.list_submissions(lab_names))
     if not any(folder == student for folder, _ in submissions):
         folders = {folder for folder, _ in submissions}
-        student = _find_folder_by_name(classroom, folders, student)
+        student = _resolve_student_name(classroom, folders, student)
     submitted_labs = [lab for lab in labs if (student, lab.name) in submissions]
     if not submitted_labs:
         raise UsageError(
@@ -64,7 +64,7 @@ def describe_student(classroom: Classroom, student: str, labs: Sequence[Lab]) ->
     return make_printable("\n\n".join(paragraphs))
 
 
-def _find_folder_by_name(classroom: Classroom, folders: Iterable[str], name: str) -> str:
+def _resolve_student_name(classroom: Classroom, folders: Iterable[str], name: str) -> str:
     """Return the folder of the student with this full name, or with a name that begins so.
 
     If no student has such a name, the name itself is returned.

@@ -116,7 +116,8 @@ class ExerciseKey:
     test_cases: list[TestCase]
     # Names of array arguments on which the correct result does not depend.
     unused_arrays: tuple[str, ...] = ()
-    # Sentence on verdicts that differ under other environment variables than `graded_with`.
+    # Note for students: the verdict may differ from that of grading, which sets the environment
+    # variables `graded_with` of lab.toml.
     portability_note: str = ""
 
 
@@ -297,7 +298,9 @@ def encode_key(exercise: Any, old_key: bytes | None = None) -> bytes:
     rules, defaults = exercise.rules, asdict(ComparisonRules())
     pairs: dict[str, None] = {}  # names of pairs of slips, in the order of the cases
     cases = []
-    predictions = exercise.predict_slip_pairs(_list_pairs_by_case(old_key) if old_key else None)
+    predictions = exercise.predict_slip_pairs(
+        _list_slip_pairs_by_case(old_key) if old_key else None
+    )
     for test_case, pair_outcomes in zip(test_cases, predictions, strict=True):
         entry = _pack_test_case(test_case, rules, arrays)
         for name, outcome in pair_outcomes.items():
@@ -333,7 +336,7 @@ def encode_key(exercise: Any, old_key: bytes | None = None) -> bytes:
     return zlib.compress(encode(header, arrays), 9)
 
 
-def _list_pairs_by_case(key: bytes) -> list[list[str]] | None:
+def _list_slip_pairs_by_case(key: bytes) -> list[list[str]] | None:
     """Return the names of the pairs of slips in each test case of a key; None if it is unreadable."""
     try:
         header, test_cases = decode_key(key)

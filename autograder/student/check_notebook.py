@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell
 from autograder.core import course
 from autograder.core.cpu_time import WALL_SECONDS_PER_CPU_SECOND, Stopwatch
 from autograder.core.errors import UsageError
-from autograder.core.kernel_log import ignore_closed_sockets
+from autograder.core.kernel_log_filter import ignore_closed_sockets
 from autograder.core.notebook_cells import get_grade_id, make_grade_id, make_test_grade_id
 from autograder.student import answer_key
 from autograder.student.check import CheckFailed, NotWrittenYet

@@ -16,7 +16,7 @@ from autograder.values.case_records import DeferredCall, Value
 CALL, ATTRIBUTE, ITEM = "operator:call", "builtins:getattr", "operator:getitem"
 
 
-class ResultPlaceholder:
+class StudentResultPlaceholder:
     """Placeholder for a student's result, which does not exist yet.
 
     It records which methods are called on it and which attributes and items are read. The same is
@@ -31,22 +31,22 @@ class ResultPlaceholder:
     def __init__(self, call: DeferredCall) -> None:
         self._autograder_call = call
 
-    def __call__(self, *args: Value, **kwargs: Value) -> "ResultPlaceholder":
-        return ResultPlaceholder(DeferredCall(CALL, (self, *args), kwargs))
+    def __call__(self, *args: Value, **kwargs: Value) -> "StudentResultPlaceholder":
+        return StudentResultPlaceholder(DeferredCall(CALL, (self, *args), kwargs))
 
-    def __getattr__(self, name: str) -> "ResultPlaceholder":
+    def __getattr__(self, name: str) -> "StudentResultPlaceholder":
         if name.startswith("__"):  # Python's own look-ups, such as how to copy the object
             raise AttributeError(name)
-        return ResultPlaceholder(DeferredCall(ATTRIBUTE, (self, name)))
+        return StudentResultPlaceholder(DeferredCall(ATTRIBUTE, (self, name)))
 
-    def __getitem__(self, key: Value) -> "ResultPlaceholder":
-        return ResultPlaceholder(DeferredCall(ITEM, (self, key)))
-
-
-result = ResultPlaceholder(DeferredCall(""))
+    def __getitem__(self, key: Value) -> "StudentResultPlaceholder":
+        return StudentResultPlaceholder(DeferredCall(ITEM, (self, key)))
 
 
-def defer_call(function: Callable, *args: Value, **kwargs: Value) -> ResultPlaceholder:
+result = StudentResultPlaceholder(DeferredCall(""))
+
+
+def defer_call(function: Callable, *args: Value, **kwargs: Value) -> StudentResultPlaceholder:
     """Return a record of a call to make later; its result is an argument of the student's function.
 
     The function must be in the course's library or in another module that students have. In a query
@@ -55,16 +55,16 @@ def defer_call(function: Callable, *args: Value, **kwargs: Value) -> ResultPlace
     >>> defer_call(iter, [1, 2])._autograder_call.args
     ([1, 2],)
     """
-    return ResultPlaceholder(DeferredCall(function, args, kwargs))
+    return StudentResultPlaceholder(DeferredCall(function, args, kwargs))
 
 
 def first(items: Any, count: int) -> Any:
     """Return the first `count` items of a generator, or of another iterable, as a list.
 
-    >>> first(iter("abc"), 2), isinstance(first(result, 2), ResultPlaceholder)
+    >>> first(iter("abc"), 2), isinstance(first(result, 2), StudentResultPlaceholder)
     (['a', 'b'], True)
     """
-    if isinstance(items, ResultPlaceholder):
+    if isinstance(items, StudentResultPlaceholder):
         return defer_call(first, items, count)
     iterable: Iterable = items
     return list(islice(iterable, count))

@@ -27,7 +27,7 @@ from autograder.values.case_records import (
 )
 from autograder.values.common_mistakes import Difference
 from autograder.values.dataframes import is_pandas
-from autograder.values.deferred_calls import ResultPlaceholder
+from autograder.values.deferred_calls import StudentResultPlaceholder
 from autograder.values.wording import PLAIN_WORDING, ResultWording, add_article
 
 MAX_ANSWER_NUMBERS = 1_000_000  # of one answer; no case needs more than a few thousand
@@ -307,7 +307,7 @@ def convert_argument(argument: Any) -> Value:
         return argument
     if is_pandas(argument):
         return convert_result(argument, SizeBudget.for_argument())
-    if isinstance(argument, ResultPlaceholder):
+    if isinstance(argument, StudentResultPlaceholder):
         return convert_argument(argument._autograder_call)
     if callable(argument) and not any(value_type.matches(argument) for value_type in VALUE_TYPES):
         return DeferredCall(importable_name(argument))

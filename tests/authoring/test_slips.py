@@ -9,7 +9,7 @@ from autograder.authoring import inputs
 from autograder.authoring.exercise import ExerciseError
 from autograder.authoring.lab import read_lab
 from autograder.authoring.skeleton import write_course
-from autograder.authoring.slips import SlipListError, Slips, read_slip_list
+from autograder.authoring.slips import SlipListError, SlipSwitches, read_slip_list
 from autograder.authoring.verify import find_lab_weaknesses
 from autograder.core.course import read_course
 from autograder.values.common_mistakes import MISTAKES
@@ -69,16 +69,16 @@ def test_a_slip_function_can_be_called_with_the_arguments_by_name():
 
 
 def test_choose_gives_the_value_of_the_slip_that_is_made():
-    slip = Slips({"a", "b"}, {"b"})
+    slip = SlipSwitches({"a", "b"}, {"b"})
     assert slip.choose(1, a=2, b=3) == 3
-    assert Slips({"a", "b"}).choose(1, a=2, b=3) == 1
+    assert SlipSwitches({"a", "b"}).choose(1, a=2, b=3) == 1
 
 
 def test_a_slip_that_the_list_does_not_name_is_refused_with_the_nearest_name():
     with pytest.raises(SlipListError, match="names no 'no_scal'; did you mean 'no_scale'"):
-        _ = Slips({"no_scale"}).no_scal
+        _ = SlipSwitches({"no_scale"}).no_scal
     with pytest.raises(SlipListError, match="names no 'no_scal'"):
-        Slips({"no_scale"}).choose(1, no_scal=2)
+        SlipSwitches({"no_scale"}).choose(1, no_scal=2)
 
 
 @pytest.mark.parametrize(

@@ -366,8 +366,8 @@ def test_a_worker_may_use_what_a_submission_may_and_its_copies(monkeypatch, copi
     monkeypatch.setattr(pool, "find_sandbox", lambda choice: sandbox)
     options = SimpleNamespace(sandbox="none")
     limits = pool.RunLimits(memory=2_000_000_000)
-    assert pool._compute_worker_megabytes(limits, options) == megabytes
-    small = pool._compute_worker_megabytes(pool.RunLimits(memory=1_000_000), options)
+    assert pool._compute_worker_memory_limit(limits, options) == megabytes
+    small = pool._compute_worker_memory_limit(pool.RunLimits(memory=1_000_000), options)
     assert small == pool.DEFAULT_MEGABYTES + copies
 
 

@@ -128,8 +128,8 @@ def test_a_whole_name_goes_before_longer_ones(monkeypatch, classroom):
         "x2": Person(student="x2", name="Ada Lind"),
     }
     monkeypatch.setattr(terminal, "read_class_list", lambda room: SimpleNamespace(people=people))
-    assert terminal._find_folder_by_name(classroom, ["x1", "x2"], "ada li") == "x1"
-    assert terminal._find_folder_by_name(classroom, ["x1", "x2"], "nobody") == "nobody"
+    assert terminal._resolve_student_name(classroom, ["x1", "x2"], "ada li") == "x1"
+    assert terminal._resolve_student_name(classroom, ["x1", "x2"], "nobody") == "nobody"
 
 
 # Rules of the term

@@ -493,7 +493,7 @@ def test_only_what_the_student_added_is_among_the_other_cells():
         cell_of("graded", metadata={"nbgrader": {"grade_id": "x"}}),
         cell_of("drawing", outputs=[not_run]),
     ]
-    found = student_page._find_added_or_changed_cells(notebook, cells)
+    found = student_page._find_cells_besides_answers(notebook, cells)
     assert [found_cell["source"] for found_cell in found] == ["mine"]
 
 

@@ -15,7 +15,7 @@ from autograder.sandbox.inside.driver import GRACE_SECONDS
 from autograder.sandbox.inside.linux import SCRATCH_FOLDERS, write_file
 
 
-class MemoryMonitor:
+class PeakMemoryMeter:
     """Monitor that measures the peak of the memory that one call of a student's function takes.
 
     The function runs in a process that was forked from the submission's. Memory that the submission

@@ -134,7 +134,7 @@ class Supervisor(SubmissionDriver):
         self._scratch_folders: list[int] = []
         # Monitor of the memory that a call of a student's function takes; None while none is
         # measured.
-        self._memory_monitor: memory_usage.MemoryMonitor | None = None
+        self._memory_monitor: memory_usage.PeakMemoryMeter | None = None
         self._next_check = 0.0  # time of the next check, by `monotonic`
         self._cpu_seconds = 0.0  # the submission's CPU time at the last check
         self._sleep_seconds = 0.0  # time in which all of its processes slept, up to that check
@@ -245,7 +245,7 @@ class Supervisor(SubmissionDriver):
     def start_memory_measurement(self, memory: int | None) -> None:
         """Start to measure the memory of the next call of a student's function, if limited."""
         if memory is not None and psutil.LINUX:
-            self._memory_monitor = memory_usage.MemoryMonitor(self._child, self._scratch_folders)
+            self._memory_monitor = memory_usage.PeakMemoryMeter(self._child, self._scratch_folders)
             self._memory_limit = memory
             self._submission.tick_seconds = MEMORY_CHECK_INTERVAL_SECONDS
 

@@ -6,7 +6,7 @@ import logging
 import pytest
 from zmq.error import ZMQError
 
-from autograder.core.kernel_log import ignore_closed_sockets
+from autograder.core.kernel_log_filter import ignore_closed_sockets
 
 
 @pytest.mark.parametrize("name", ["tornado.application", "tornado.general"])
