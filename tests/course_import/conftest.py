@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from command import autograder
 from our_course import ROOT
@@ -10,6 +11,8 @@ from our_course import ROOT
 from autograder.values.value_types import import_function
 
 _MODULES = ("course_checks", "course_files")  # modules of the same names in each imported course
+# Tests that run the cells of labs change how NumPy prints, and texts of objects are compared here.
+_PRINT_OPTIONS = np.get_printoptions()
 
 
 def forget_other_courses():
@@ -29,5 +32,6 @@ def course(tmp_path):
     folder = tmp_path / "mine"
     assert autograder("new", "course", folder).returncode == 0
     forget_other_courses()
-    yield folder
+    with np.printoptions(**_PRINT_OPTIONS):
+        yield folder
     forget_other_courses()
