@@ -233,7 +233,7 @@ MISTAKES = {
     "attribute-that-is-not-there": (
         "The object on this line has no attribute or method of that name.",
         "Print the `type` of the object, and look for the name in NumPy's documentation. Other libraries have names that "
-        "NumPy has not.",
+        "NumPy does not have.",
     ),
     "variable-without-a-value": (
         "A variable is used before the function has assigned a value to it.",

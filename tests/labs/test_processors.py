@@ -12,10 +12,9 @@ import sys
 from itertools import cycle, product
 
 import pytest
-from our_course import COURSE, ROOT
+from our_course import ROOT
 from test_nbval import FOLDER
 
-from autograder.authoring.lab import read_labs
 from autograder.authoring.stability import optional_cpu_features
 from autograder.core.blas_threads import THREAD_VARIABLES
 
@@ -52,7 +51,6 @@ MODELS = [
     "tests/labs/test_positions.py",
     "tests/labs/test_training.py",
 ]
-LABS_HERE = [name for name, lab in read_labs(COURSE).items() if not lab.needs]
 PICTURES = ["tests/labs/test_pictures.py", "-m", "not long"]
 
 
@@ -105,10 +103,10 @@ def test_the_environment_is_that_of_the_processor(processor):
     assert set(features) <= ({"X86_V3"} if processor == "Haswell" else set())
 
 
-def spread(parts):
-    """Return each part with one processor in turn; with all of them if ALL_PROCESSORS is set.
+def assign_processors(parts):
+    """Return each part of the tests with one processor in turn, or with all if ALL_PROCESSORS is set.
 
-    All take half an hour more. What is tested natively runs on the processor that is there as well.
+    All processors take half an hour more. Other tests run each part on this machine's processor.
     """
     if os.environ.get("ALL_PROCESSORS"):
         return list(product(PROCESSORS, parts))
@@ -116,7 +114,7 @@ def spread(parts):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("processor", "lab"), spread(LABS_HERE))
+@pytest.mark.parametrize(("processor", "lab"), assign_processors(FOLDER))
 def test_the_keys_are_the_same_and_each_misconception_has_its_name(processor, lab):
     run_pytest(processor, [f"{KEYS_AND_NAMES}[{lab}]"])
 
@@ -127,7 +125,7 @@ def test_misconceptions_have_their_names_in_fresh_cases_on_an_old_processor():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("processor", "tests"), spread(MODELS))
+@pytest.mark.parametrize(("processor", "tests"), assign_processors(MODELS))
 def test_what_is_said_of_the_models_holds(processor, tests):
     run_pytest(processor, [tests])
 
@@ -138,7 +136,7 @@ SHORT_LABS = [lab for lab in FOLDER if lab != "training"]
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("processor", "lab"), spread(SHORT_LABS))
+@pytest.mark.parametrize(("processor", "lab"), assign_processors(SHORT_LABS))
 def test_the_outputs_of_a_lab_hold(processor, lab):
     run_pytest(processor, [f"tests/labs/test_nbval.py::test_saved_outputs_hold[{lab}]"])
 
