@@ -335,7 +335,7 @@ class _SwitchableMutations:
         for test, numbers in self._switches:
             test.value = frozenset(numbers)  # type: ignore[assignment]
         helpers = {
-            LOOP_TICK: self._count_loop_iteration,
+            LOOP_TICK: self._record_loop_iteration,
             IDENTITY: _identity,
             EXTRA_STEP: apply_extra_step,
             CHECK_SIZES: refuse_negative_sizes,
@@ -439,7 +439,7 @@ class _SwitchableMutations:
         self.run(partial(call_student_function, self.function, test_case.inputs))
         return self._loop_iterations
 
-    def _count_loop_iteration(self) -> None:
+    def _record_loop_iteration(self) -> None:
         self._loop_iterations += 1
         if self._loop_iterations > MAX_LOOP_ITERATIONS:
             raise _TooManyIterations

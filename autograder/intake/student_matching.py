@@ -45,7 +45,7 @@ _DISTINGUISHING_COLUMNS = {
 }
 _LOGIN_COLUMN = "a column Login, and folders called after the logins"
 
-LabSubmitter = tuple[str, SubmissionAccount]  # a lab, and the owner of a submission for it
+LabOwner = tuple[str, SubmissionAccount]  # a lab, and the owner of a submission for it
 
 
 class UnmatchedFile(Exception):
@@ -83,12 +83,12 @@ class StudentMatcher:
         All owners of the run. They are compared, since two of them may get the same folder.
     """
 
-    def __init__(self, context: IntakeContext, lab_owners: Iterable[LabSubmitter]):
+    def __init__(self, context: IntakeContext, lab_owners: Iterable[LabOwner]):
         self._roster, self._context = context.roster, context
         self._folders = {to_nfc(name): name for name in context.folders}
         unique_owners = list(dict.fromkeys(lab_owners))
         self._blind_names = _find_blind_marking_names(unique_owners)
-        self._matches: dict[LabSubmitter, tuple[MatchedStudent, ...] | str] = {}
+        self._matches: dict[LabOwner, tuple[MatchedStudent, ...] | str] = {}
         for lab, owner in unique_owners:
             self._matches[lab, owner] = self._match_one_owner(owner, lab)
         self._give_canvas_groups_to_members()
@@ -266,7 +266,7 @@ class StudentMatcher:
                 messages.setdefault((lab, owner), self._ambiguity_message(folder, owner, owners))
         self._matches |= messages
 
-    def _find_accounts_with_several_names(self) -> dict[LabSubmitter, str]:
+    def _find_accounts_with_several_names(self) -> dict[LabOwner, str]:
         """Return a message for each account that appears with several names in the same lab."""
         names: dict[tuple[str, str, str], set[str]] = defaultdict(set)
         for lab, owner in self._matches:
@@ -386,9 +386,9 @@ def _get_name_given_by_person(owner: SubmissionAccount) -> str:
     )
 
 
-def _find_blind_marking_names(lab_owners: Iterable[LabSubmitter]) -> set[str]:
+def _find_blind_marking_names(lab_owners: Iterable[LabOwner]) -> set[str]:
     """Return the words, such as "Participant", that Moodle writes for names in blind marking."""
-    accounts: dict[str, set[LabSubmitter]] = defaultdict(set)
+    accounts: dict[str, set[LabOwner]] = defaultdict(set)
     for lab, owner in lab_owners:
         if owner.platform == "Moodle":
             accounts[owner.identities[0].name].add((lab, owner))
