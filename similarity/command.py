@@ -1,51 +1,27 @@
 """The command `autograder similar`: write a page of a class's similar submissions."""
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from autograder.cli.options import classroom_options
-from autograder.core.files import write_file
 from autograder.core.text_format import format_count
-from autograder.gradebook.class_list import read_class_list
-from autograder.gradebook.classroom import Classroom
-from autograder.reports.marks import display_name, read_marks
-from similarity.pairs import find_class_pairs
+
+if TYPE_CHECKING:
+    from autograder.gradebook.classroom import Classroom
 
 
 @click.command("similar")
 @classroom_options
-def find_similar(classroom: Classroom) -> None:
+def find_similar(classroom: "Classroom") -> None:
     """Write report/similar.html: pairs of submissions that share more than the lab and chance explain.
 
     \b
     Example:  autograder similar --classroom classroom
     """
+    # Imported here, since the help of `autograder` imports this module.
+    from similarity.similar_page import write_page
+
     classroom.require_submissions()
     path = classroom.report / "similar.html"
     click.echo(f"{path}: {format_count(write_page(classroom, path), 'pair')} worth a look.")
-
-
-def write_page(classroom: Classroom, path: Path) -> int:
-    """Write the page of similar submissions to `path`, and return the number of pairs on it."""
-    class_list = read_class_list(classroom)
-    people = read_marks(classroom, class_list=class_list).students
-    report = find_class_pairs(classroom, class_list)
-
-    def format_name(student: str) -> str:
-        return display_name(people[student]) if student in people else student
-
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined
-    )
-    environment.filters["percent"] = _format_percent
-    page = environment.get_template("page.html").render(
-        course=classroom.course.title, report=report, format_name=format_name
-    )
-    write_file(path, page.encode("utf-8", "replace"))
-    return len(report.pairs)
-
-
-def _format_percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.0f} %"

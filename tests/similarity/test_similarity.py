@@ -18,13 +18,13 @@ from autograder.gradebook.classroom import Classroom
 from autograder.grading.worker import CallFailed
 from similarity import pairs as pairs_module
 from similarity import shared_passages
-from similarity.command import write_page
 from similarity.pairs import (
     ComparedSubmission,
     SimilarPair,
     find_lab_pairs,
     interleave_pairs_by_student,
 )
+from similarity.similar_page import write_page
 
 
 def code(source):
