@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -161,13 +162,25 @@ def list_answer_key_folders() -> list[Path]:
     """
     root = find_course_folder()
     if root is not None:
-        return [root / "notebooks" / lab / ANSWER_KEYS_FOLDER for lab in read_course(root).labs]
+        # A check asks for these folders several times, and parsing course.toml takes milliseconds.
+        try:
+            settings = (root / COURSE_FILE).read_bytes()
+        except OSError:
+            settings = b""  # read_course says what is wrong
+        labs = _list_labs(root, settings)
+        return [root / "notebooks" / lab / ANSWER_KEYS_FOLDER for lab in labs]
     current = Path.cwd()
     return [
         current / ANSWER_KEYS_FOLDER,
         *sorted(current.glob(f"*/{ANSWER_KEYS_FOLDER}")),
         *sorted(current.parent.glob(f"*/{ANSWER_KEYS_FOLDER}")),
     ]
+
+
+@cache
+def _list_labs(root: Path, settings: bytes) -> tuple[str, ...]:
+    """Return the labs of a course; `settings`, the bytes of course.toml, change when it is edited."""
+    return read_course(root).labs
 
 
 def find_course(start: Path | None = None) -> Course:

@@ -208,6 +208,17 @@ def test_outside_of_a_course_answer_keys_are_looked_for_here_below_and_beside(
     assert list(dict.fromkeys(names)) == ["here/answers", "here/below/answers", "beside/answers"]
 
 
+def test_a_lab_that_is_added_to_the_course_is_found_at_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("AUTOGRADER_COURSE", str(tmp_path))
+    settings = 'title = "Chance"\nid = "chance"\nlabs = {}\n'
+    for labs in (["dice"], ["dice", "cards"]):
+        (tmp_path / "course.toml").write_text(settings.format(labs))
+        assert [path.parent.name for path in list_answer_key_folders()] == labs
+    (tmp_path / "course.toml").unlink()
+    with pytest.raises(CourseError, match="There is no file"):
+        list_answer_key_folders()
+
+
 def test_a_missing_course_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.delenv("AUTOGRADER_COURSE", raising=False)
     message = rf"There is no course\.toml in {re.escape(str(tmp_path))} .* name it with --course\."

@@ -1182,7 +1182,7 @@ def mark_answer(course, lab, answer, exercise="Stack"):
     notebook = perfect(lab) if answer is None else with_answer(perfect(lab), exercise, answer)
     path = course.parent / "submission.ipynb"
     nbformat.write(notebook, path)
-    marked = autograder("mark", path, "--course", course)
+    marked = autograder("mark", path, "--course", course, here=True)
     assert marked.returncode == 0, marked.stdout + marked.stderr
     return json.loads(marked.stdout)
 
