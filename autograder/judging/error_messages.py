@@ -662,6 +662,14 @@ def _explain_ambiguous_truth_value(outcome: CallOutcome) -> str:
                 f"`not` works for a single True or False, and `{code}` is an array. For each entry "
                 f"of an array of True and False, write `~{code}`."
             )
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.If, ast.IfExp)) and isinstance(node.test, ast.Name):
+            name = node.test.id
+            return (
+                f"`if {name}` needs a single True or False, and `{name}` is an array with several "
+                f"entries. To ask whether `{name}` was given, write `if {name} is not None`; to ask "
+                "about its entries, choose `any` or `all`."
+            )
     builtin = _find_builtin_extremum(tree)
     if builtin:
         return (

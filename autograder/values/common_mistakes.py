@@ -183,12 +183,12 @@ MISTAKES = {
     "array-for-yes-or-no": (
         "`if`, `and`, `not` and the built-in `max` need a single True or False, and here they get an array "
         "with several entries.",
-        "Which NumPy function does this for all entries at once? To ask whether an argument was given, use `is None`.",
+        "Which function does this for all entries at once? To ask whether an argument was given, use `is None`.",
     ),
     "array-for-a-single-number": (
         "The functions of `math`, and `float` or `int`, take a single number, and here they get an array "
         "with several entries.",
-        "Which NumPy function of the same name takes a whole array?",
+        "Which function of the same name, in NumPy or in `keras.ops`, takes a whole array?",
     ),
     "list-for-an-array": (
         "The line computes with a list or a tuple. Python's lists do not add or multiply number by number.",

@@ -50,3 +50,10 @@ def test_a_layer_that_raises_an_error_is_told_nothing():
 
 def test_without_a_failing_case_a_layer_is_not_called():
     assert explain_by_arguments(None, [], OF_A_LAYER) == ""
+
+
+def test_a_random_layer_is_asked_with_the_largest_case():
+    """Dropout often leaves a few numbers unchanged, twice in a row."""
+    small = TestCase("one number", Inputs((np.zeros(1),), {}), np.ones(1), {})
+    sentence = explain_by_arguments(Dropout(3), [small, CASE], OF_A_LAYER)
+    assert "`Dropout` gives two different results" in sentence

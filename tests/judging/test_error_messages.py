@@ -358,6 +358,21 @@ def test_not_of_an_array_is_replaced_by_its_sign_for_each_entry():
     assert choose_hint("array-for-yes-or-no", outcome) == ""
 
 
+@pytest.mark.parametrize("line", ["if mask:", "if mask: x = 1", "return x if mask else y"])
+def test_an_array_alone_after_if_is_compared_with_none(line):
+    error = "ValueError: The truth value of an array with more than one element is ambiguous."
+    outcome = CallOutcome(None, "error", error, line=f"3: {line}")
+    text = explain_error("array-for-yes-or-no", outcome)
+    assert "To ask whether `mask` was given, write `if mask is not None`;" in text
+    assert choose_hint("array-for-yes-or-no", outcome) == ""
+
+
+@pytest.mark.parametrize("mistake", ["array-for-yes-or-no", "array-for-a-single-number"])
+def test_a_question_on_arrays_fits_tensors_too(mistake):
+    _, nudge = MISTAKES[mistake]
+    assert "NumPy" not in nudge or "keras.ops" in nudge
+
+
 def test_a_variable_with_the_name_of_a_function_is_named_without_a_question():
     error = "UnboundLocalError: cannot access local variable 'softmax' where it is not associated"
     outcome = CallOutcome(None, "error", error, line="4: softmax = softmax(scores)")
