@@ -23,7 +23,9 @@ GRADIENTS = ("gradient of the queries", "gradient of the keys", "gradient of the
 # What one backend accepts and another does not, for the notes of `check`.
 TENSOR_METHODS = (
     "Each backend has its own tensors: a method such as PyTorch's `masked_fill` is missing on the "
-    "others. Functions of `keras.ops` are the same on all."
+    "others. Functions of `keras.ops` are the same on all, with two exceptions. On JAX "
+    "`ops.dot_product_attention` needs keys and values of one size. Where two numbers are equal, "
+    "the gradient of `ops.minimum` and `ops.maximum` may differ."
 )
 MINUS_1E9_IN_FLOAT16 = (
     "In float16 a mask times a number beyond ±65504, such as −1e9, is right on PyTorch and gives "

@@ -21,6 +21,7 @@ from autograder.core.results import Verdict
 from autograder.judging.error_messages import classify_error
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
+from autograder.student.answer_key import load_exercise_key
 from autograder.values.case_records import inputs
 from autograder.values.common_mistakes import NOT_WRITTEN_MESSAGE
 from autograder.values.deferred_calls import result
@@ -124,6 +125,15 @@ def test_what_1e9_added_to_a_whole_row_leaves(dtype, scores, expected):
 def test_a_layers_check_says_what_differs_between_backends(exercise):
     assert "TensorFlow" in exercise.portability_note or "keras.ops" in exercise.portability_note
     assert exercise.lab.graded_with == {"KERAS_BACKEND": "tensorflow"}
+
+
+@pytest.mark.parametrize("name", ["DotProductAttention", "HalfPrecisionAttention"])
+def test_a_check_says_which_functions_of_keras_differ_between_backends(name):
+    """A right layer with `ops.minimum` or with Keras's own attention is refused on JAX."""
+    note = load_exercise_key(name).portability_note
+    assert note == BY_NAME[name].portability_note, "rebuild the answer key"
+    for function in ("ops.dot_product_attention", "ops.minimum"):
+        assert f"`{function}`" in note
 
 
 @pytest.mark.parametrize("name", LABS)
