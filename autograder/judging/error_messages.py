@@ -72,7 +72,8 @@ _ERROR_PATTERNS = (
     (r"setting an array element with a sequence", "several-numbers-for-one-place"),
     (r"^IndexError: (index -?\d+ is out of bounds|list index out of range|string index)", "place-that-is-not-there"),
     (r"out of bounds|tuple index out of range|too many indices", "axis-that-is-not-there"),
-    (r"axes don't match|axes do not match|repeated axis", "axes-that-do-not-match"),
+    (r"axes don't match|axes do not match|repeated axis|permutation isn't a permutation",
+     "axes-that-do-not-match"),
     (r"is not defined", "name-not-defined"),
     (r"arrays used as indices must be of integer", "fractions-for-places"),
     (r"slice indices must be integers|float\S* object cannot be interpreted as an integer|"
@@ -580,6 +581,11 @@ def _explain_wrong_arguments(outcome: CallOutcome) -> str:
 
 def _explain_transpose_of_two_axes(outcome: CallOutcome) -> str:
     if re.search(r"\btranspose\([^()]*-?\d\s*,\s*-?\d\s*\)", _get_line(outcome)):
+        if "permutation isn't a permutation" in outcome.error:  # on JAX
+            return (
+                "This `transpose` takes the order of all axes, and PyTorch's the two axes to "
+                "exchange. In Keras that is `ops.swapaxes(x, 1, 2)`."
+            )
         return (
             "NumPy's `transpose` takes the order of all axes, such as `x.transpose(0, 2, 1)`. PyTorch's takes the "
             "two axes to exchange; in NumPy that is `np.swapaxes(x, 1, 2)`."

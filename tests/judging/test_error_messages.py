@@ -358,6 +358,18 @@ def test_not_of_an_array_is_replaced_by_its_sign_for_each_entry():
     assert choose_hint("array-for-yes-or-no", outcome) == ""
 
 
+def test_two_axes_for_transpose_on_jax_are_exchanged_by_a_function_of_keras():
+    error = (
+        "TypeError: transpose permutation isn't a permutation of operand dimensions, "
+        "got permutation (1, 2) for operand shape (1, 3, 4)."
+    )
+    outcome = CallOutcome(None, "error", error, line="4: scores = q @ k.transpose(-2, -1) / 2")
+    assert classify_error(error) == "axes-that-do-not-match"
+    text = explain_error("axes-that-do-not-match", outcome)
+    assert "`ops.swapaxes(x, 1, 2)`" in text and "np." not in text
+    assert choose_hint("axes-that-do-not-match", outcome) == ""
+
+
 @pytest.mark.parametrize("line", ["if mask:", "if mask: x = 1", "return x if mask else y"])
 def test_an_array_alone_after_if_is_compared_with_none(line):
     error = "ValueError: The truth value of an array with more than one element is ambiguous."
