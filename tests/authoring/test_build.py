@@ -8,6 +8,7 @@ import sys
 import zlib
 from copy import deepcopy
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import numpy as np
@@ -547,3 +548,27 @@ def test_a_key_is_the_same_on_other_processors(processor, threads):
     assert "shift_matrix True" in process.stdout and "False" not in process.stdout, (
         process.stdout + process.stderr
     )
+
+
+def test_a_heading_without_points_takes_none_of_a_question_below():
+    """The later question has no heading of its own; its points stand in no heading."""
+
+    def text(source):
+        return nbformat.v4.new_markdown_cell(source)
+
+    def question(name):
+        metadata = {"nbgrader": {"grade_id": name}}
+        return nbformat.v4.new_markdown_cell("", metadata=metadata)
+
+    notebook = nbformat.v4.new_notebook(
+        cells=[
+            text("## An example (5 points)"),
+            text("## In words (1 point)"),
+            question("first"),
+            question("second"),
+        ]
+    )
+    lab = SimpleNamespace(exercises={}, manual_questions={"first": 2, "second": 3})
+    building._update_points_in_text(notebook, lab)
+    texts = [cell.source for cell in notebook.cells[:2]]
+    assert texts == ["## An example (5 points)", "## In words (2 points)"]

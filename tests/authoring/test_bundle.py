@@ -17,6 +17,7 @@ from test_build import visible_text
 
 from autograder import __version__
 from autograder.authoring import bundle as bundling
+from autograder.authoring import distribution
 from autograder.authoring.distribution import list_data_files, run_module
 from autograder.authoring.lab import read_labs
 from autograder.core.course import read_course
@@ -255,3 +256,28 @@ def test_a_failed_program_is_reported_with_its_last_line():
         run_module("Nothing was made", "no_such_module", "build")
     with pytest.raises(AutograderError, match=r"^Nothing was made: no reason was given$"):
         run_module("Nothing was made", "no_such_module", marker="a line of this kind")
+
+
+@pytest.mark.parametrize(
+    ("stdout", "stderr", "marker", "reason"),
+    [
+        ("Error: one\nError: two\n\nbye\n", "", "Error", "Error: two"),
+        ("Error: one\n", "Error: two\n", "Error", "Error: two"),
+        ("Error: one\n", "a remark\n", "Error", "Error: one"),
+        ("one\n", "two\n  three\n", "", "three"),
+    ],
+)
+def test_of_several_lines_with_the_marker_the_last_is_the_reason(
+    monkeypatch, stdout, stderr, marker, reason
+):
+    process = subprocess.CompletedProcess([], 1, stdout, stderr)
+    monkeypatch.setattr(distribution.subprocess, "run", lambda *_, **__: process)
+    with pytest.raises(AutograderError, match=f"^Nothing was made: {reason}$"):
+        run_module("Nothing was made", "a_module", marker=marker)
+
+
+def test_a_package_that_is_pinned_already_is_not_pinned_again(monkeypatch):
+    monkeypatch.setattr(distribution, "read_root_file", lambda name: b"PyYAML==6.0\nscipy==1.16\n")
+    versions = {"pyyaml": "6.1", "SciPy": "1.17", "polars": "1.0"}
+    text = distribution.make_constraints(versions).decode()
+    assert text == "PyYAML==6.0\nscipy==1.16\npolars==1.0\n"

@@ -578,6 +578,13 @@ def test_a_table_among_the_arguments_reads_back():
     assert "cannot be written down" in explain_unwritable((table_from_pandas(levels),), {})
 
 
+@pytest.mark.parametrize("name", [0, "", "open", None])
+def test_a_series_among_the_arguments_keeps_its_name(name):
+    pd = pytest.importorskip("pandas")
+    source = format_value(table_from_pandas(pd.Series([1.5, 2.5], name=name)))
+    assert eval(source, {"pd": pd}).name == name
+
+
 def test_a_float_will_do_for_a_whole_number_unless_a_test_asks_for_its_type(course):
     cells = [
         solution_cell(

@@ -26,6 +26,8 @@ def define(*lines, head="def f(x, n=2):"):
         (["x[0] = n", "return x"], "you write into the array `x` that your function is given."),
         (["np.exp(x, out=x)", "return x"], "`np.exp(x, out=x)`, you write into the array `x`"),
         (["x.sort()", "return x"], "you write into the array `x`"),
+        (["x = np.asarray(x)", "x[n] = 0", "return x"], "you write into the array `x`"),
+        (["x = x[1:]", "x[n] = 0", "return x"], "you write into the array `x`"),
     ],
 )
 def test_the_line_that_changes_an_argument_is_named(lines, words):

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from autograder.diagnosis.render import choose_arrays_to_show, render_html, render_text
+from autograder.diagnosis.render import (
+    _quote_error_line,
+    choose_arrays_to_show,
+    render_html,
+    render_text,
+)
 from autograder.judging.judge import judge
 from autograder.values.case_records import CallOutcome, ComparisonRules, Inputs, TestCase
 
@@ -43,3 +48,15 @@ def test_nan_counts_as_the_largest_difference():
     value[1, 0, 0] = np.nan
     shown = choose_arrays_to_show(judge_value(np.zeros((2, 2, 2)), value))
     assert shown.place.endswith("[1, :, :].")
+
+
+@pytest.mark.parametrize(
+    ("line", "within", "text"),
+    [
+        ("3: return {'a': x}", "f", "line 3 of your cell, in `f`: `return {'a': x}`"),
+        ("12: x: int = 1 / 0", "<lambda>", "line 12 of your cell: `x: int = 1 / 0`"),
+        ("", "f", ""),
+    ],
+)
+def test_a_line_that_raised_is_quoted_whole(line, within, text):
+    assert _quote_error_line(CallOutcome(None, line=line, within=within)) == text

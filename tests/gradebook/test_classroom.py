@@ -10,7 +10,7 @@ from our_course import COURSE
 
 from autograder.core.errors import UsageError
 from autograder.core.results import Verdict
-from autograder.gradebook import attempt_choice, gradebook_writer, nbgrader_db
+from autograder.gradebook import attempt_choice, gradebook_writer, nbgrader_db, result_store
 from autograder.gradebook.attempt_choice import GradedAttempt
 from autograder.gradebook.class_list import ClassList, ClassListError, read_class_list
 from autograder.gradebook.classroom import (
@@ -22,6 +22,7 @@ from autograder.gradebook.classroom import (
 )
 from autograder.gradebook.deadlines import Deadlines, merge_deadlines, set_aside_invalid_timestamp
 from autograder.gradebook.gradebook_records import ReplacedAnswerMark, describe_earlier_mark
+from autograder.gradebook.graded_submission import GradingOptions
 from autograder.gradebook.policy import Policy, SubmissionTiming
 from autograder.intake import Origin, Person
 
@@ -353,3 +354,34 @@ def test_free_days_take_away_whole_days_after_the_grace():
     assert penalty(timedelta(days=1, minutes=5)) == 2, "the grace is no part of later days"
     assert penalty(timedelta(days=1, minutes=5), used=1) == 1
     assert penalty(timedelta(hours=1), used=3) == 0
+
+
+@pytest.mark.parametrize("follow_through", [True, False])
+def test_an_attempt_is_graded_whatever_the_follow_through(classroom, monkeypatch, follow_through):
+    monkeypatch.setattr(result_store, "fingerprint_lab", lambda any_lab: "")
+    submit(classroom, "ada")
+    folder = classroom.root / "submitted-earlier" / "ada" / LAB
+    folder.mkdir(parents=True)
+    (folder / attempt_name(1)).write_text('{"cells": []}')
+    options, graded = GradingOptions(follow_through=follow_through), []
+    for attempt in classroom.read_attempts("ada", LAB).values():
+        fingerprint = result_store.fingerprint_submission(attempt, None, options)
+        attempt_choice.store_attempt(classroom, "ada", LAB, fingerprint, results("ada"))
+        graded.append(GradedAttempt(fingerprint))
+    policy, labs = Policy(best_attempt=True), {LAB: None}
+    attempt_choice.write_attempt_index(classroom, "ada", LAB, graded)
+    assert attempt_choice.describe_ungraded_attempts(classroom, labs, policy) == []
+    attempt_choice.write_attempt_index(classroom, "ada", LAB, graded[:1])
+    assert len(attempt_choice.describe_ungraded_attempts(classroom, labs, policy)) == 1
+
+
+def test_a_roster_is_another_class_s_from_three_strangers_on(classroom):
+    enrol(classroom, "Login\nxi\n")
+    for student in ("ada", "bo"):
+        submit(classroom, student)
+    assert "xi" in read_class_list(classroom).people
+    submit(classroom, "cy")
+    with pytest.raises(ClassListError, match="another class's: 3 of the 3 who submitted"):
+        read_class_list(classroom)
+    submit(classroom, "xi")  # one of four is in the roster
+    assert "xi" in read_class_list(classroom).people

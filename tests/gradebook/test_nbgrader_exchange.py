@@ -1,6 +1,7 @@
 """Collecting from nbgrader's exchange: whose is a submitted folder?"""
 
 import os
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -35,3 +36,17 @@ def test_a_folder_belongs_to_the_account_before_the_last_three_parts(
     (folder / "qkv-attention.ipynb").write_bytes(b"{}")
     collect.do_copy(str(folder), str(tmp_path / "collected"))
     assert (tmp_path / "collected" / "qkv-attention.ipynb").exists() == is_collected
+
+
+def test_nothing_is_left_of_a_submission_that_could_not_be_collected(tmp_path, monkeypatch):
+    def copy_half(self, src, dest, log=None):
+        Path(dest).mkdir()
+        Path(dest, "qkv-attention.ipynb").write_bytes(b"{")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(nbgrader_exchange.ExchangeCollect, "do_copy", copy_half)
+    collect = nbgrader_exchange.Collect(coursedir=CourseDirectory(), check_owner=False)
+    folder = tmp_path / "ada+qkv-attention+2026-11-20 10:00:00 UTC+x"
+    folder.mkdir()
+    collect.do_copy(str(folder), str(tmp_path / "collected"))
+    assert not (tmp_path / "collected").exists()

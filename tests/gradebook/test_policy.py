@@ -604,3 +604,18 @@ def test_points_and_extensions_are_limited():
     assert policy.parse_extension(f"{weeks} weeks", None, UTC) == timedelta(weeks=weeks)
     with pytest.raises(ValueError, match=f"is longer than {weeks} weeks"):
         policy.parse_extension(f"{weeks} weeks 1 min", None, UTC)
+
+
+def test_an_extension_leaves_the_order_of_late_days_as_it_is():
+    """`first` is due first, and with its extension later than `second`."""
+    hour = timedelta(hours=1)
+    late_by = {"first": timedelta(days=7), "second": timedelta()}
+    timings = {}
+    for days, (name, extension) in enumerate(late_by.items()):
+        due = DUE + timedelta(days=days)
+        timings[name] = policy.SubmissionTiming(due + extension + hour, due, extension)
+    spent = policy.Policy(late_days=1).assign_late_days(timings)
+    assert {name: timing.late_days_used for name, timing in spent.items()} == {
+        "first": 1,
+        "second": 0,
+    }

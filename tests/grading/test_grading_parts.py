@@ -1,5 +1,8 @@
 """Parts of grading without a sandbox: the order of a run, repeated faults, sentences, clean text."""
 
+from collections import Counter
+from datetime import datetime
+from threading import Lock
 from types import SimpleNamespace
 
 import nbformat
@@ -9,8 +12,16 @@ from our_course import lab
 
 from autograder.core.errors import UsageError
 from autograder.core.results import CellOutcome, Result, ResultReason, Verdict
-from autograder.gradebook.classroom import GradingError
-from autograder.grading import grade_submission, pool, progress, run, sanitise
+from autograder.gradebook.classroom import GradingError, Submission
+from autograder.grading import (
+    best_attempt,
+    dask_cluster,
+    grade_submission,
+    pool,
+    progress,
+    run,
+    sanitise,
+)
 from autograder.grading.grade_submission import SubmissionGrader
 from autograder.grading.run import GradingSummary, _ClassGrader
 from autograder.grading.worker import CallFailed, LimitExceeded, _describe_exception
@@ -419,3 +430,39 @@ def test_a_long_source_says_how_much_of_it_is_left_out():
         "[… 10 characters more are not shown here]"
     )
     assert sanitise.truncate_source(lines, 10 * sanitise.LINE_WEIGHT) == lines
+
+
+@pytest.mark.parametrize("error", ["lost", "failed"])
+def test_a_submission_is_tried_on_three_workers_of_a_cluster(error):
+    tried = []
+
+    def fail(worker):
+        tried.append(worker)
+        raise dask_cluster.WorkerLost("went away") if error == "lost" else ValueError("planted")
+
+    client = object.__new__(dask_cluster.ClusterClient)
+    client._lock, client._busy = Lock(), Counter()
+    client._acquire_worker = lambda: f"worker {len(tried)}"
+    client._grade_on_worker = fail
+    client._retest_worker_and_check_for_others = lambda worker: len(tried) < 9
+    with pytest.raises(dask_cluster.WorkerLost if error == "lost" else ValueError):
+        client.grade()
+    assert tried == ["worker 0", "worker 1", "worker 2"]
+
+
+def test_the_roster_s_time_holds_for_every_attempt(monkeypatch):
+    monkeypatch.setattr(best_attempt.result_store, "fingerprint_submission", lambda *_: "x")
+    attempts = {}
+    for name, timestamp in (("", "2026-11-03 10:00:00 UTC"), ("earlier", None)):
+        attempts[name] = Submission("ada", "one", b"{}", "", timestamp)
+    classroom = SimpleNamespace(read_attempts=lambda student, lab: attempts)
+
+    def read_times(roster_times):
+        keys = [("ada", "one")]
+        (found,) = best_attempt._list_repeated_submissions(
+            classroom, {"one": None}, keys, roster_times, None
+        ).values()
+        return [attempt.submitted_at for attempt in found.values()]
+
+    assert read_times({}) == [datetime(2026, 11, 3, 10), None]
+    assert read_times({("ada", "one"): datetime(2026, 11, 1)}) == [datetime(2026, 11, 1)] * 2

@@ -5,7 +5,7 @@ attempt was lost, or a time was read wrongly.
 """
 
 import unicodedata
-from datetime import UTC
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -24,7 +24,11 @@ from downloads import (
 from autograder.gradebook.class_list import ClassListError, read_class_list
 from autograder.gradebook.policy import parse_extension
 from autograder.intake import read_origins
-from autograder.intake.platform_metadata import parse_timestamp, read_blackboard_receipt
+from autograder.intake.platform_metadata import (
+    _ZONE_HOURS,
+    parse_timestamp,
+    read_blackboard_receipt,
+)
 from autograder.intake.roster import PlatformIdentity, read_roster
 
 
@@ -407,3 +411,50 @@ def test_a_receipt_s_lines_count_only_where_blackboard_writes_them():
     lines = ["Assignment: Lab"] * 19
     assert read_blackboard_receipt("\n".join([*lines, "Name: Ada L (ada)"])).submitters[0].login
     assert read_blackboard_receipt("\n".join([*lines, "", "Name: Ada L (ada)"])) is None
+
+
+_PLACES = {
+    "Europe": {"London": "GMT BST", "Lisbon": "WET WEST", "Paris": "CET CEST"},
+    "Africa": {"Johannesburg": "SAST", "Harare": "CAT", "Nairobi": "EAT", "Lagos": "WAT"},
+    "America": {
+        "New_York": "EST EDT",
+        "Chicago": "CST CDT",
+        "Denver": "MST MDT",
+        "Los_Angeles": "PST PDT",
+        "Anchorage": "AKST AKDT",
+        "Sao_Paulo": "BRT",
+        "Argentina/Buenos_Aires": "ART",
+        "Bogota": "COT",
+        "Lima": "PET",
+    },
+    "Asia": {
+        "Tokyo": "JST",
+        "Seoul": "KST",
+        "Hong_Kong": "HKT",
+        "Singapore": "SGT",
+        "Kuala_Lumpur": "MYT",
+        "Manila": "PHT",
+        "Bangkok": "ICT",
+        "Jakarta": "WIB",
+        "Karachi": "PKT",
+    },
+    "Australia": {"Perth": "AWST", "Sydney": "AEST AEDT"},
+    "Pacific": {"Honolulu": "HST", "Auckland": "NZST NZDT"},
+}
+
+
+def test_every_abbreviation_has_the_hours_of_its_place():
+    wrong, known = [], {"UTC", "EET", "EEST", "MSK", "TRT"}
+    places = {"Europe/Athens": "EET EEST", "Europe/Moscow": "MSK", "Europe/Istanbul": "TRT"}
+    for continent, cities in _PLACES.items():
+        places |= {f"{continent}/{city}": names for city, names in cities.items()}
+    for place, names in places.items():
+        offsets = []
+        for month in (1, 7):
+            offset = ZoneInfo(place).utcoffset(datetime(2026, month, 1))
+            offsets.append(offset.total_seconds() / 3600)
+        for name, hours in zip(names.split(), sorted(set(offsets)), strict=True):
+            known.add(name)
+            if _ZONE_HOURS[name] != hours:
+                wrong.append((name, _ZONE_HOURS[name], hours))
+    assert wrong == [] and known == set(_ZONE_HOURS)

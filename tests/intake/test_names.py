@@ -144,3 +144,10 @@ def test_two_names_are_one_folder_only_if_they_are_one_name(first, second):
 def test_names_that_differ_in_a_byte_that_is_no_text_are_two_folders():
     """Python reads a file name that is not UTF-8 into lone surrogates."""
     assert make_safe_folder_name("J\udce9r\udce9my") != make_safe_folder_name("J\udce8r\udce9my")
+
+
+@pytest.mark.parametrize(("cells", "lab"), [("aabbc", ""), ("aabc", "a"), ("abc", "")])
+def test_a_tie_of_the_first_two_of_three_labs_is_a_tie(cells, lab):
+    names = [f"{letter}{number}" for number, letter in enumerate(cells)]
+    data = "".join(f'"grade_id": "{name}"' for name in names).encode()
+    assert find_lab_by_cells(data, {name: name[0] for name in names}) == lab

@@ -37,7 +37,8 @@ from autograder.core import files
 from autograder.core.errors import AutograderError
 from autograder.core.notebook_cells import MAX_NOTEBOOK_BYTES
 from autograder.gradebook.classroom import Classroom
-from autograder.intake import read_origin, store
+from autograder.intake import Origin, read_origin, store
+from autograder.intake.collect import MAX_LISTED_NAMES, _join_first_names_and_count_others
 
 
 def test_the_newest_attempt_wins_and_the_others_are_kept(classroom, make_download):
@@ -672,3 +673,19 @@ def test_files_of_a_killed_run_are_deleted_by_the_next(classroom, inbox, monkeyp
     monkeypatch.setattr("autograder.intake.store.STALE_SECONDS", -1)
     collect([inbox], classroom)
     assert not stale_path.exists() and list(read_submitted(classroom)) == ["ada/qkv-attention"]
+
+
+@pytest.mark.parametrize(("zone", "other_zone"), [("", "Asia/Tokyo"), ("Asia/Tokyo", "")])
+def test_a_time_that_named_its_zone_is_compared_as_it_is(zone, other_zone):
+    """Only two times that named no zone are compared as the platform wrote them."""
+    old = Origin(platform="Moodle", time=1e9, zone=zone)
+    new = Origin(platform="Moodle", time=1e9 + 3600, zone=other_zone)
+    assert new.is_newer_than(old) and not old.is_newer_than(new)
+
+
+def test_of_many_names_the_first_are_shown_and_the_others_counted():
+    names = [f"s{number}" for number in range(MAX_LISTED_NAMES + 2)]
+    text = _join_first_names_and_count_others(names)
+    assert text.endswith(f"s{MAX_LISTED_NAMES - 1} and 2 more")
+    whole = _join_first_names_and_count_others(names[:MAX_LISTED_NAMES])
+    assert whole.split(", ") == names[:MAX_LISTED_NAMES]

@@ -646,3 +646,14 @@ def test_the_first_wrong_entry_of_booleans_is_named():
     outcome = CallOutcome(np.array([True, True, True]))
     text = compare_outcome(np.array([True, False, False]), outcome, ComparisonRules()).observation
     assert text.startswith("2 of 3 entries differ. The first of them is at [1]: your value is True")
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_an_array_of_low_precision_widens_the_tolerance_also_by_its_name(dtype):
+    """The sum of float32 numbers differs by more than 1e-7 if it is taken in another order."""
+    array, is_low = np.ones(3, dtype), dtype is not np.float64
+    for inputs in (Inputs((array,)), Inputs((), {"x": array}), Inputs((1.0,), {"x": array})):
+        difference = compare_outcome(
+            1.0, CallOutcome(1 + 3e-7, "float"), ComparisonRules(tolerance=1e-8), inputs
+        )
+        assert (difference is None) == is_low, inputs

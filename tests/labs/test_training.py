@@ -131,3 +131,13 @@ def test_the_last_step_is_measured_whatever_the_interval():
     for step in range(1, 6):
         watch(step, 1.0, {})
     assert list(watch.scores) == [2, 4, 5]
+
+
+def test_a_model_that_is_trained_again_takes_the_place_of_the_first(tmp_path):
+    path = tmp_path / "my_model.npz"
+    for number in (0, 1):
+        parameters = tiny_model.nested(LAB.start(number)["parameters"])
+        tiny_model.save(parameters, path)
+        found = tiny_model.flat(tiny_model.kept(path).parameters)
+        for name, array in tiny_model.flat(parameters).items():
+            assert np.array_equal(found[name], np.float32(array)), (number, name)

@@ -25,11 +25,14 @@ from test_responses import EXERCISE, LAB, exercise_points, make_submission, pars
 
 from autograder.core.course import read_course as read_course
 from autograder.core.errors import AutograderError
+from autograder.grading.grade_submission import report_grader_fault
+from autograder.platforms.grade_one import make_platform_result
 from autograder.platforms.platform_package import (
     _make_prairielearn_question_info,
     collect_course_files,
     write_package,
 )
+from autograder.platforms.responses import RESPONSE_FORMATS
 from autograder.sandbox.bubblewrap import Bubblewrap
 from autograder.sandbox.webassembly import WebAssembly, get_compiled_path
 
@@ -436,3 +439,17 @@ def test_labs_of_one_name_in_two_courses_have_different_uuids():
             info = json.loads(_make_prairielearn_question_info(other_lab))
             uuids.add(info["uuid"])
     assert len(uuids) == 4
+
+
+@pytest.mark.parametrize(
+    ("platform", "path"),
+    [
+        ("gradescope", "fallback.json"),
+        ("prairielearn", f"questions/{LAB}/tests/fallback.json"),
+        ("github", f"grader/fallback/{LAB}"),
+    ],
+)
+def test_the_fallback_response_has_the_form_of_its_platform(packages, platform, path):
+    fault = report_grader_fault(lab(LAB), "it did not finish.")
+    response = RESPONSE_FORMATS[platform](make_platform_result(lab(LAB), fault))
+    assert (packages / platform / path).read_text("utf-8") == f"{response}\n"

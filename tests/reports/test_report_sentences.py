@@ -350,3 +350,16 @@ def test_a_page_of_the_term_names_all_labs_that_await_grading():
     assert "The term so far ada 81 of 100: grade A As of" in words
     assert "a still awaits grading, and will change this." in words
     assert "Not part of the result: c." in words and "c –" not in words
+
+
+@pytest.mark.parametrize(
+    ("weights", "end"),
+    [
+        ((1, 1, 0), "all with the same weight."),
+        ((2, 2), "all with the same weight."),
+        ((1, 2, 0), "each with its weight."),
+    ],
+)
+def test_a_lab_that_does_not_count_changes_nothing_about_the_weights(weights, end):
+    fractions = {f"lab{number}": Fraction(weight) for number, weight in enumerate(weights)}
+    assert TermRules(fractions).sentences[0].endswith(f"in per cent, {end}")

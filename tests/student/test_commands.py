@@ -205,3 +205,9 @@ def test_a_folder_that_is_named_by_a_dot_stands_for_its_notebook(notebook, monke
     )
     assert run("update", ".").exit_code == 0
     assert paths == ["qkv-attention.ipynb"]
+
+
+def test_three_changed_sections_are_all_named(outdated, monkeypatch):
+    headings = {"training": ["A", "B", "C"]}
+    monkeypatch.setattr(workspace, "find_outdated_labs", lambda folder, course: headings)
+    assert "which has changed in “A”, “B” and “C”. `auto" in run("start", "w").stdout

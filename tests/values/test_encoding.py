@@ -16,7 +16,7 @@ from autograder.authoring.skeleton import write_course
 from autograder.core.course import read_course
 from autograder.judging.student_calls import call_student_function, pack_result
 from autograder.student import answer_key
-from autograder.values import encoding, value_types
+from autograder.values import encoding, scalars, value_types
 from autograder.values.case_records import (
     DTYPES,
     CallOutcome,
@@ -474,3 +474,10 @@ def test_a_reader_may_allow_fewer_values_in_the_json():
     assert len(decode(frame, max_nodes=2100)[0]["parts"]) == 1000
     with pytest.raises(EncodingError, match="too much JSON"):
         decode(frame, max_nodes=1900)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_largest_whole_numbers_of_both_signs_survive_a_round_trip(sign):
+    largest = sign * (2**scalars.MAX_INTEGER_BITS - 1)
+    assert round_trip(largest) == largest and pack_result(largest) == ("int", largest)
+    assert pack_result(2 * largest)[1] is None
