@@ -35,7 +35,7 @@ from course_import.comparisons import make_comparison
 from course_import.dependencies import read_module
 from course_import.importer import _number_equal_labels
 from course_import.nbgrader_source import CellImportReport, NotASourceNotebook, SourceCell
-from course_import.otter_source import _OtterReader, _read_question
+from course_import.otter_source import _OtterQuestion, _OtterReader, _read_question
 from course_import.write_exercise import CaseSource, explain_unwritable, format_value
 
 needs_sandbox = pytest.mark.skipif(
@@ -1833,3 +1833,13 @@ def test_a_function_that_two_questions_define_is_promised_for_neither(course):
     )
     assert "1 point of 3 came over as they were; 2 points did not come over" in report
     build_course(course, "twice")
+
+
+def test_the_settings_of_a_test_go_before_those_of_its_decorator():
+    block = '""" # BEGIN TEST CONFIG\npoints: 2\nhidden: false\n""" # END TEST CONFIG\n'
+    decorated = "@test_case(points=3)\ndef test_one(x):\n    assert x == 1"
+    question = _OtterQuestion("q1")
+    for source in (block + decorated, decorated):
+        cell = nbformat.v4.new_code_cell(source)
+        _OtterReader()._add_test(question, cell)
+    assert [points for _, points in question.tests] == [2.0, 3.0]

@@ -171,3 +171,14 @@ def test_percent_is_of_the_points_that_are_graded():
     assert (half.percent, half.graded_max_score, half.max_score) == (50.0, 2.0, 4.0)
     assert mark({"why": None}).percent is None
     assert replace(half, penalty=0.5).percent == 25.0
+
+
+def test_a_due_date_and_its_extension_hold_under_a_pseudonym():
+    due = datetime(2026, 1, 2, 18)
+    deadlines = Deadlines({LAB: due}, {("ada", LAB): timedelta(days=1)})
+    people = {name: Person(student=name) for name in ("ada", "bo")}
+    marks = ClassMarks(people, deadlines=deadlines)
+    anonymous = marks.with_pseudonyms({"ada": "student-9", "bo": "student-1"})
+    for student, pseudonym in (("ada", "student-9"), ("bo", "student-1")):
+        found = anonymous.find_deadline(pseudonym, LAB)
+        assert found == marks.find_deadline(student, LAB) is not None

@@ -565,3 +565,9 @@ def test_the_comparing_worker_is_closed_also_after_a_failure(monkeypatch):
     with pytest.raises(CallFailed):
         pairs_module._compare_in_worker([], [])
     assert closed == [True]
+
+
+def test_who_copied_from_many_pushes_out_no_pair_that_is_another_s_only_one():
+    count = shared_passages.MAX_PAIRS_PER_SUBMISSION + 3
+    shared_counts = {(0, number): 100 for number in range(1, count)}
+    assert shared_passages._choose_pairs(shared_counts) == list(shared_counts)
