@@ -385,3 +385,14 @@ def test_a_roster_is_another_class_s_from_three_strangers_on(classroom):
         read_class_list(classroom)
     submit(classroom, "xi")  # one of four is in the roster
     assert "xi" in read_class_list(classroom).people
+
+
+def test_results_of_a_folder_with_brackets_are_found(tmp_path):
+    student = "ada [x]"
+    classroom = Classroom(tmp_path, COURSE)
+    for name in (student, "ada x"):
+        path = classroom.result_path(name, LAB)
+        path.parent.mkdir(parents=True)
+        path.write_text("{}")
+        (classroom.submitted / name / LAB).mkdir(parents=True)
+    assert list(result_store.load_all_results(classroom, student)) == [(student, LAB)]

@@ -314,14 +314,3 @@ def test_how_it_was_run_matters_where_it_can(tmp_path, verdict, options, is_reus
     assert (
         result_store.load_result(place, submission, our_lab("qkv-attention"), options) is not None
     ) == is_reused
-
-
-def test_results_of_a_folder_with_brackets_are_found(tmp_path):
-    student = "ada [x]"
-    classroom = Classroom(tmp_path, COURSE)
-    for name in (student, "ada x"):
-        path = classroom.result_path(name, "qkv-attention")
-        path.parent.mkdir(parents=True)
-        path.write_text("{}")
-        (classroom.submitted / name / "qkv-attention").mkdir(parents=True)
-    assert list(result_store.load_all_results(classroom, student)) == [(student, "qkv-attention")]
