@@ -191,6 +191,11 @@ class Exercise:
         is_number = type(points) in (int, float) and 0 <= points < float("inf")
         if not is_number:
             raise ExerciseError(f"{name}: points is {points!r}; a number of 0 or more is expected.")
+        if isinstance(builds_on, Exercise):
+            raise ExerciseError(
+                f"{name}: builds_on is an exercise; a list of exercises is expected, such as "
+                "`builds_on=[softmax]`."
+            )
         for exercise in builds_on:
             if not isinstance(exercise, Exercise):
                 raise ExerciseError(

@@ -180,7 +180,7 @@ class Lab:
         ------
         LabError
             If a file defines no exercise of its name, or an exercise has no test cell or builds on
-            an exercise of another lab.
+            an exercise of another lab or on a later one.
         """
         by_file = {exercise.name: exercise for exercise in self._import_exercises()}
         names_by_test = {make_test_grade_id(name): name for name in by_file}
@@ -195,12 +195,19 @@ class Lab:
                     f"{self.name}: {name}.py defines an exercise, but no cell of the notebook has "
                     f"the grade_id {make_test_grade_id(name)!r}."
                 )
+        order = list(exercises)
         for exercise in exercises.values():
             exercise.lab = self
             for ancestor in exercise.builds_on:
                 if exercises.get(ancestor.name) is not ancestor:
                     pair = f"{exercise.name} builds on {ancestor.name}"
                     raise LabError(f"{self.name}: {pair}, which is of another lab.")
+                if order.index(ancestor.name) > order.index(exercise.name):
+                    raise LabError(
+                        f"{self.name}: {exercise.name} builds on {ancestor.name}, which comes later "
+                        "in the notebook, so students could not check their answer. Move the cells "
+                        f"of {ancestor.name} up, or take it out of `builds_on`."
+                    )
         return exercises
 
     def _import_exercises(self) -> Iterator[Exercise]:
@@ -239,11 +246,11 @@ class Lab:
         try:
             return importlib.import_module(module)
         except ExerciseError as error:
-            raise LabError(f"{path}{_describe_last_line(error, path)}: {error}") from None
+            raise LabError(f"{_describe_last_line(error, path)}: {error}") from None
         except Exception as error:  # an author's own code may raise anything
             location = _describe_last_line(error, path)
             reason = f"{type(error).__name__}: {error}".rstrip(".")
-            raise LabError(f"{path}{location} cannot be imported: {reason}.") from error
+            raise LabError(f"{location} cannot be imported: {reason}.") from error
 
     @cached_property
     def exercises_by_test_cell(self) -> dict[str, Exercise]:
@@ -351,10 +358,15 @@ class Lab:
 
 
 def _describe_last_line(error: Exception, path: Path) -> str:
-    """Return the last line of a file that ran when an error was raised, such as ", line 12"."""
+    """Return where an error was raised that the import of a file ended in: a file and its line.
+
+    It is the last line that ran in this file, or in a file beside it that it imports.
+    """
     frames = extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
-    return f", line {lines[-1]}" if lines else ""
+    for frame in reversed(frames):
+        if Path(frame.filename).parent == path.parent:
+            return f"{frame.filename}, line {frame.lineno}"
+    return str(path)
 
 
 def read_lab(course: Course, name: str) -> Lab:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
 from itertools import zip_longest
 from pathlib import Path
 from urllib.parse import unquote
@@ -17,6 +18,7 @@ from autograder.core.notebook_cells import (
     SOLUTION_END,
     get_grade_id,
     get_nbgrader_metadata,
+    make_test_grade_id,
 )
 from autograder.core.text_format import format_count, join_words
 
@@ -24,6 +26,9 @@ from autograder.core.text_format import format_count, join_words
 _LINK = re.compile(r"""\]\(<?([^)\s>]+)[^)]*\)|<(?:img|a)\b[^>]*?\b(?:src|href)=["']([^"']+)["']""")
 _CODE_IN_MARKDOWN = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 _ATTACHMENT = "attachment:"
+COPIED_LINES = 3  # of an answer, one below the other, that no other cell should hold
+# Tags of cells that the build, the grader or the kernel's client act on.
+_TAGS = ("setup", "illustration", "nbval-ignore-output", "raises-exception")
 # Heading with the points of a question, such as "## In your own words (2 points, manually graded)".
 _POINTS_HEADING = re.compile(r"^#+ .*\([\d.]+ points?[,)].*", re.M)
 _SCHEME_POINTS = re.compile(r"[-*] \**([\d.]+) points?\b(?! for each)")
@@ -32,6 +37,7 @@ _SCHEME_POINTS = re.compile(r"[-*] \**([\d.]+) points?\b(?! for each)")
 def find_notebook_weaknesses(lab: Lab) -> Iterator[str]:
     """Yield a sentence for each fault in the solution notebook that must not reach students."""
     yield from _find_missing_solution_delimiters(lab)
+    yield from _find_tests_above_answers(lab)
     yield from _find_forbidden_imports(lab)
     yield from _find_missing_attachments(lab)
     yield from _find_questions_without_answer_cell(lab)
@@ -53,6 +59,18 @@ def _find_missing_solution_delimiters(lab: Lab) -> Iterator[str]:
                     f"`{SOLUTION_BEGIN}` and `{SOLUTION_END}`."
                 )
                 break
+
+
+def _find_tests_above_answers(lab: Lab) -> Iterator[str]:
+    """Yield a sentence for each exercise whose test cell is above its answer cell."""
+    cell_names = [get_grade_id(cell) for cell in lab.cells]
+    for answer, exercise in lab.exercises_by_answer_cell.items():
+        test = make_test_grade_id(exercise.name)
+        if answer in cell_names and cell_names.index(test) < cell_names.index(answer):
+            yield (
+                f"{lab.name}: the cell {test!r} is above the cell {answer!r}, so it runs before "
+                f"`{exercise.name}` is defined. Move it below."
+            )
 
 
 def _find_forbidden_imports(lab: Lab) -> Iterator[str]:
@@ -138,6 +156,9 @@ def find_notebook_warnings(lab: Lab) -> Iterator[str]:
     """Yield a sentence on each cell of the solution notebook that its author should check again."""
     yield from _find_unguarded_cells(lab)
     yield from _find_broken_links(lab)
+    yield from _find_undeclared_prerequisites(lab)
+    yield from _find_misspelt_tags(lab)
+    yield from _find_copied_answers(lab)
 
 
 def _find_unguarded_cells(lab: Lab) -> Iterator[str]:
@@ -153,6 +174,66 @@ def _find_unguarded_cells(lab: Lab) -> Iterator[str]:
                 "student's answer is missing or wrong, it ends in an error; let it begin with `if "
                 f"ready({', '.join(used_exercises)}):`."
             )
+
+
+def _find_undeclared_prerequisites(lab: Lab) -> Iterator[str]:
+    """Yield a sentence for each answer that uses another exercise and does not say `builds_on`."""
+    for cell in lab.cells:
+        exercise = lab.exercises_by_answer_cell.get(get_grade_id(cell))
+        if exercise is None:
+            continue
+        names = find_external_names(cell.source) & lab.exercises.keys()
+        if not names:
+            continue
+        declared = {ancestor.name for ancestor in lab.prerequisites(exercise)}
+        used_exercises = [name for name in lab.exercises if name in names - declared]
+        if used_exercises:
+            yield (
+                f"{lab.name}: the answer {exercise.name} uses {join_words(used_exercises)}, and its "
+                f"exercise does not say so. Where only {join_words(used_exercises, 'or')} is wrong, "
+                f"{exercise.name} would get no points; write "
+                f"`builds_on=[{', '.join(used_exercises)}]`."
+            )
+
+
+def _find_misspelt_tags(lab: Lab) -> Iterator[str]:
+    """Yield a sentence for each tag of a cell that is nearly the name of one with a meaning."""
+    for cell in lab.cells:
+        for tag in cell.metadata.get("tags", []):
+            similar = get_close_matches(tag, _TAGS, n=1)
+            if tag not in _TAGS and similar:
+                yield (
+                    f"{lab.name}: the cell {cell.id!r} has the tag {tag!r}, which has no meaning; "
+                    f"did you mean {similar[0]!r}?"
+                )
+
+
+def _find_copied_answers(lab: Lab) -> Iterator[str]:
+    """Yield a sentence for each code cell of the students' that repeats lines of an answer."""
+    answers = {}
+    for cell in lab.cells:
+        exercise = lab.exercises_by_answer_cell.get(get_grade_id(cell))
+        if exercise is not None:
+            text = cell.source.partition(SOLUTION_BEGIN)[2].partition(SOLUTION_END)[0]
+            answers[exercise.name] = _list_runs(text)
+    for cell in lab.cells:
+        if cell.cell_type != "code" or get_grade_id(cell) in lab.exercises_by_answer_cell:
+            continue
+        runs = _list_runs(cell.source)
+        for exercise_name, answer_runs in answers.items():
+            if runs & answer_runs:
+                yield (
+                    f"{lab.name}: the cell {cell.id!r}, which students get, repeats "
+                    f"{COPIED_LINES} lines of the answer {exercise_name}. Take them out, or call "
+                    f"`{exercise_name}`."
+                )
+
+
+def _list_runs(source: str) -> set[tuple[str, ...]]:
+    """Return all runs of lines that are as long as a copied part of an answer, without indents."""
+    lines = [line.strip() for line in source.splitlines() if line.strip()]
+    count = len(lines) - COPIED_LINES + 1
+    return {tuple(lines[start : start + COPIED_LINES]) for start in range(count)}
 
 
 def _find_broken_links(lab: Lab) -> Iterator[str]:

@@ -8,6 +8,7 @@ A pair is left out if a check could not tell that an answer has these two mistak
 result of one slip alone, of another misconception or of another pair, or raises an error.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -78,6 +79,21 @@ def predict_slip_pairs(
             for index, outcome in pair.chosen.items():
                 predicted[index][pair.name] = outcome
     return predicted
+
+
+def has_too_few_numbers(test_cases: Sequence[TestCase]) -> bool:
+    """Return True if the results of slips hold numbers, but too few to recognise any pair by.
+
+    Parameters
+    ----------
+    test_cases : sequence of TestCase
+        The test cases that students see.
+    """
+    numbers: defaultdict[str, float] = defaultdict(float)  # by the name of the misconception
+    for test_case in _list_usable_cases(test_cases).values():
+        for name, outcome in test_case.mistakes.items():
+            numbers[name] += _count_informative_numbers(outcome.value)
+    return 0 < max(numbers.values(), default=0) < FEWEST_NUMBERS
 
 
 def repeat_slip_pairs(

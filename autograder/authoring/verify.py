@@ -18,6 +18,7 @@ from autograder.authoring.case_weaknesses import (
 from autograder.authoring.exercise import Exercise, ExerciseError
 from autograder.authoring.lab import Lab
 from autograder.authoring.notebook_checks import find_notebook_warnings, find_notebook_weaknesses
+from autograder.authoring.slip_pairs import FEWEST_NUMBERS, has_too_few_numbers
 from autograder.authoring.slips import SlipListError
 from autograder.core.notebook_cells import make_grade_id
 from autograder.core.results import Verdict
@@ -393,6 +394,7 @@ def find_lab_warnings(lab: Lab) -> list[str]:
             doubts.append(
                 f"{lab.name}: {clause} in {exercise.name}; take one out, or change its inputs."
             )
+        doubts += _find_unrecognisable_slip_pairs(exercise)
         doubts += _find_constant_arguments(exercise)
         doubts += _find_cases_with_other_axis_count(exercise)
         if exercise.proposed_domain:
@@ -403,6 +405,19 @@ def find_lab_warnings(lab: Lab) -> list[str]:
                 "of these answers it; give it a domain, or draw a case from the `rng` that it gets."
             )
     return doubts
+
+
+def _find_unrecognisable_slip_pairs(exercise: Exercise) -> Iterator[str]:
+    """Yield a sentence if the results are so few that a check can name no two slips at once."""
+    is_compared_by_author = exercise.rules.compare or exercise.rules.equality
+    if is_compared_by_author or len(exercise.make_slip_pairs()) < 2:
+        return  # a single pair, as in the skeleton, is seldom missed
+    if has_too_few_numbers(exercise.test_cases()):
+        yield (
+            f"{exercise.lab.name}: {exercise.name} has lists of slips, but a check names no two "
+            f"slips at once, because the cases that students see give fewer than {FEWEST_NUMBERS} "
+            "numbers together (a small whole number counts a quarter). Add cases, or larger ones."
+        )
 
 
 _SCALAR_TYPES = (bool, int, float, str)

@@ -14,10 +14,12 @@ from autograder.authoring import exercise as exercise_module
 from autograder.authoring.case_weaknesses import MAX_CASES_BYTES
 from autograder.authoring.exercise import ExerciseError
 from autograder.authoring.lab import LabError, describe_unlisted_labs, read_lab
-from autograder.authoring.skeleton import write_course
+from autograder.authoring.notebook_checks import COPIED_LINES
+from autograder.authoring.skeleton import add_exercise, write_course
 from autograder.authoring.verify import find_lab_warnings, find_lab_weaknesses
 from autograder.core.course import read_course
 from autograder.core.errors import AutograderError
+from autograder.core.notebook_cells import get_grade_id
 from autograder.diagnosis import argument_probe
 
 LAB, EXERCISE = "first-steps", "mean_of_first_steps"
@@ -680,3 +682,129 @@ def test_the_solution_of_a_new_course_gets_its_points(course_folder):
     change_notebook(course_folder, lambda cells: cells.append(new_code_cell("1 + 1", id="more")))
     built = autograder("build", cwd=course_folder)
     assert (built.returncode, built.stderr) == (0, "")
+
+
+SECOND = "second_mean"
+
+
+def write_second_exercise(folder):
+    """Add an exercise whose answer uses the first one, and whose file imports that one's."""
+    add_exercise(read_course(folder), LAB, SECOND)
+    path = folder / FOLDER / f"{SECOND}.py"
+    text = path.read_text("utf-8")
+    text = text.replace(
+        "import Exercise, inputs\n", f"import *\nfrom .{EXERCISE} import {EXERCISE}\n"
+    )
+    path.write_text(text.replace("points=2", f"points=2, builds_on=[{EXERCISE}]"), "utf-8")
+    change_answer(folder, SECOND, "float(np.sum(numbers) / len(numbers))", f"{EXERCISE}(numbers)")
+    return path
+
+
+def change_answer(folder, exercise, old, new):
+    def change(cells):
+        (cell,) = (cell for cell in cells if f"def {exercise}(" in cell.source)
+        assert old in cell.source
+        cell.source = cell.source.replace(old, new)
+
+    change_notebook(folder, change)
+
+
+def test_an_error_in_an_imported_file_names_that_file(course_folder):
+    """An earlier file by the alphabet imports the one with the fault."""
+    (course_folder / FOLDER / "a_mean.py").write_text(f"from .{EXERCISE} import {EXERCISE}\n")
+    plant(course_folder, "exercise", "points=2", "points=-2")
+    problem = find_problems(course_folder)
+    assert f"{EXERCISE}.py, line " in problem
+    assert "a_mean.py" not in problem
+
+
+@pytest.mark.parametrize("is_declared", [True, False])
+def test_an_answer_that_uses_an_exercise_without_builds_on_is_warned_of(course_folder, is_declared):
+    path = write_second_exercise(course_folder)
+    if not is_declared:
+        text = path.read_text("utf-8").replace(f", builds_on=[{EXERCISE}]", "")
+        path.write_text(text, "utf-8")
+    sentence = (
+        f"{LAB}: the answer {SECOND} uses {EXERCISE}, and its exercise does not say so. Where only "
+        f"{EXERCISE} is wrong, {SECOND} would get no points; write `builds_on=[{EXERCISE}]`."
+    )
+    assert find_lab_warnings(read_lab_of(course_folder)) == [sentence] * (not is_declared)
+
+
+def test_builds_on_an_exercise_that_comes_later_is_refused(course_folder):
+    write_second_exercise(course_folder)
+
+    def move_second_exercise_up(cells):
+        names = (SECOND.replace("_", "-"), f"test-{SECOND.replace('_', '-')}")
+        moved = [cell for cell in cells if get_grade_id(cell) in names]
+        cells[:] = [cells[0], cells[1], *moved, *(cell for cell in cells[2:] if cell not in moved)]
+
+    change_notebook(course_folder, move_second_exercise_up)
+    assert (
+        f"{SECOND} builds on {EXERCISE}, which comes later in the notebook, so students could not "
+        "check their answer."
+    ) in find_problems(course_folder)
+
+
+def test_builds_on_without_a_list_is_refused(course_folder):
+    path = write_second_exercise(course_folder)
+    path.write_text(path.read_text("utf-8").replace(f"[{EXERCISE}]", EXERCISE), "utf-8")
+    sentence = "builds_on is an exercise; a list of exercises is expected, such as"
+    assert sentence in find_problems(course_folder)
+
+
+def test_a_misspelt_tag_is_warned_of(course_folder):
+    def misspell(cells):
+        cells[-1].metadata["tags"] = ["ilustration", "my-own", "illustration"]
+
+    change_notebook(course_folder, misspell)
+    (sentence,) = find_lab_warnings(read_lab_of(course_folder))
+    assert sentence.endswith(
+        "has the tag 'ilustration', which has no meaning; did you mean 'illustration'?"
+    )
+
+
+def test_a_test_cell_above_its_answer_is_refused(course_folder):
+    def turn_round(cells):
+        (test,) = (cell for cell in cells if get_grade_id(cell) == "test-mean-of-first-steps")
+        cells.remove(test)
+        cells.insert(1, test)
+
+    change_notebook(course_folder, turn_round)
+    assert (
+        "the cell 'test-mean-of-first-steps' is above the cell 'mean-of-first-steps', so it runs "
+        f"before `{EXERCISE}` is defined. Move it below."
+    ) in find_problems(course_folder)
+
+
+def test_an_answer_that_another_cell_repeats_is_warned_of(course_folder):
+    lines = ["total = np.sum(numbers)", "count = len(numbers)", "return float(total / count)"]
+    answer = "\n    ".join(lines)
+    change_answer(course_folder, EXERCISE, "return float(np.sum(numbers) / len(numbers))", answer)
+    copy = new_code_cell(
+        f"def my_mean(numbers):\n        {lines[0]}\n\n        " + "\n        ".join(lines[1:]),
+        id="copy",
+    )
+    change_notebook(course_folder, lambda cells: cells.append(copy))
+    assert find_lab_warnings(read_lab_of(course_folder)) == [
+        f"{LAB}: the cell 'copy', which students get, repeats {COPIED_LINES} lines of the answer "
+        f"{EXERCISE}. Take them out, or call `{EXERCISE}`."
+    ]
+
+
+@pytest.mark.parametrize(("cases", "is_warned_of"), [(3, True), (4, False)])
+def test_slips_with_too_few_numbers_for_pairs_are_warned_of(cases, is_warned_of):
+    lab = lab_of(lambda x: x / 2, *[lambda rng: inputs(rng.normal())] * cases)
+    exercise = lab.exercises["answer"]
+    exercise.slips("negative: A. Hint: B?\nwhole: C. Hint: D?\nmore: E. Hint: F?")(
+        lambda slip, x: (
+            x * slip.choose(1, negative=-1) / slip.choose(2, whole=1) + slip.choose(0, more=1)
+        )
+    )
+    assert any(exercise.predict_slip_pairs()) != is_warned_of
+    sentence = (
+        "a-lab: answer has lists of slips, but a check names no two slips at once, because the "
+        "cases that students see give fewer than 4 numbers together (a small whole number counts a "
+        "quarter). Add cases, or larger ones."
+    )
+    assert find_lab_warnings(lab) == [sentence] * is_warned_of
