@@ -30,6 +30,8 @@ def find_change_of_argument(function: Any, argument_names: Collection[str]) -> S
     source = read_source(function, ())
     if source is None:
         return None
+    # For each variable of a loop over an argument, such as g of `for g in gradients`: the argument.
+    loops: dict[str, str] = {}
     # The names under which an argument's array is known, each with the line of a second name.
     names: dict[str, ast.Assign | None] = dict.fromkeys(argument_names)
     nodes: list[ast.stmt | ast.expr] = []
@@ -46,10 +48,32 @@ def find_change_of_argument(function: Any, argument_names: Collection[str]) -> S
                 names[name] = node
             elif shared_name in argument_names:
                 names[name] = None
+            loops.pop(name, None)
+        elif isinstance(node, ast.For):
+            loops.update(_find_loop_over_argument(node, argument_names))
         target_name = _find_written_name(node)
+        if target_name in loops:
+            return source.make_slip(
+                node,
+                f"you write into `{target_name}`, which is a part of the argument "
+                f"`{loops[target_name]}`.",
+                "Where can your function make a new array, and keep it?",
+            )
         if target_name in names:
             return _make_slip_on_change(source, node, names[target_name], target_name)
     return None
+
+
+def _find_loop_over_argument(loop: ast.For, argument_names: Collection[str]) -> dict[str, str]:
+    """Return the variable that holds one part of an argument in each turn, with the argument."""
+    target, values = loop.target, loop.iter
+    if isinstance(values, ast.Call) and ast.unparse(values.func) == "enumerate" and values.args:
+        values = values.args[0]
+        if isinstance(target, ast.Tuple) and len(target.elts) == 2:
+            target = target.elts[1]
+    if not isinstance(target, ast.Name) or not isinstance(values, ast.Name):
+        return {}
+    return {target.id: values.id} if values.id in argument_names else {}
 
 
 def _find_shared_name(node: ast.expr) -> str:

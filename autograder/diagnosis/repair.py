@@ -426,7 +426,16 @@ class _SwitchableMutations:
         """
         mutation = self.mutations[number]
         code = truncate(self._lines[mutation.line - 1].strip(), MAX_LINE_CHARACTERS)
-        return f"In line {mutation.line} of your cell, `{code}`: {mutation.description}"
+        description = mutation.description
+        match = re.fullmatch(r"with rows and columns of `(\w+)` exchanged", description)
+        name = match[1] if match else ""
+        if name and f"len({name})" in code and len(re.findall(rf"\b{name}\b", code)) == 1:
+            # After the exchange, `len` gives the number of the columns.
+            description = (
+                f"with the number of columns of `{name}` in place of `len({name})`, the number of "
+                "its rows"
+            )
+        return f"In line {mutation.line} of your cell, `{code}`: {description}"
 
     def replaces_whole_number(self, number: int) -> bool:
         """Return True if a mutation changes the number in a line such as `return 0`."""

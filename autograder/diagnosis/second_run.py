@@ -289,6 +289,9 @@ def _explain_product(
         f"In `{_quote(node)}`, the shapes are {left} and {right}: the last size on the left, "
         f"{left[-1]}, must equal the {place} on the right, {inner}."
     )
+    cause = _explain_product_of_transposes(node, operands, values)
+    if cause:
+        return Explanation(f"{text} {cause}")
     for operand in operands:
         cause = _explain_transposition(operand, dict(zip(operands, values))[operand])
         if cause:
@@ -309,6 +312,27 @@ def _explain_product(
     )
 
 
+def _explain_product_of_transposes(
+    node: ast.expr, operands: tuple[ast.expr, ...], values: list[np.ndarray]
+) -> str:
+    """Give the product without `.T` for one such as `w.T @ x.T`, where x is no matrix; "" if none.
+
+    To exchange the last two axes of x would not do: the product is transposed back afterwards.
+    """
+    is_transposed = all(
+        isinstance(part, ast.Attribute) and part.attr == "T" and isinstance(part.value, ast.Name)
+        for part in operands
+    )
+    if not is_transposed or values[0].ndim != 2 or values[1].ndim < 3:
+        return ""
+    matrix, array = (_quote(part).removesuffix(".T") for part in operands)
+    return (
+        f"`{array}.T` reverses all {values[1].ndim} axes. For matrices, `{_quote(node)}` is the "
+        f"transpose of `{array} @ {matrix}`. `{array} @ {matrix}` itself needs no `.T`, and `{array}` "
+        "may have any number of axes."
+    )
+
+
 def _explain_transposition(operand: ast.expr, value: np.ndarray) -> str:
     """Say what `.T` does with an array that is no matrix; "" if the operand has none."""
     code = ast.unparse(operand)
@@ -320,7 +344,7 @@ def _explain_transposition(operand: ast.expr, value: np.ndarray) -> str:
         return f"`{name}` has one axis only, so `{code}` is the same as `{name}`."
     return (
         f"`{code}` reverses all {value.ndim} axes. To exchange the last two only, write "
-        f"`np.swapaxes({name}, -1, -2)`; an array with one axis needs neither."
+        f"`np.swapaxes({name}, -1, -2)`. (An array with one axis stays as it is.)"
     )
 
 

@@ -42,12 +42,15 @@ class SourceSlip:
         What the code does, and a question that leads to the slip; the question may be "".
     is_certain : bool
         False if such code may be right: an argument that is not used, for example.
+    unused_names : tuple of str
+        Names of the arguments that the function never uses, if these are the slip.
     """
 
     line: int
     means: str
     nudge: str = ""
     is_certain: bool = True
+    unused_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,9 @@ def find_source_slip(
     if source is None:
         return None
     source = replace(source, raises_error=raises_error, fails_with_more_axes=fails_with_more_axes)
-    finders = _SLIPS_BEHIND_MISCONCEPTIONS if has_misconception else _ALL_SLIPS
+    finders = _ALL_SLIPS
+    if has_misconception:
+        finders = (*_SLIPS_BEHIND_MISCONCEPTIONS, _find_lost_variable)
     for find in finders:
         slip = find(source)
         if slip:
@@ -1037,7 +1042,12 @@ def _find_unused_name(source: Source) -> SourceSlip | None:
     if unused_names:
         names = join_words([f"`{name}`" for name in unused_names])
         noun = "argument" if len(unused_names) == 1 else "arguments"
-        return SourceSlip(0, f"Your code never uses its {noun} {names}.", is_certain=False)
+        text = f"Your code never uses its {noun} {names}."
+        return SourceSlip(0, text, is_certain=False, unused_names=tuple(unused_names))
+    return _find_unused_variable(source)
+
+
+def _find_unused_variable(source: Source, is_certain: bool = False) -> SourceSlip | None:
     loads = _list_loaded_names(source.function)
     for node in ast.walk(source.function):
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
@@ -1047,9 +1057,17 @@ def _find_unused_name(source: Source) -> SourceSlip | None:
             return source.make_slip(
                 node,
                 f"`{name}` gets a value that is never used.",
-                is_certain=False,
+                is_certain=is_certain,
             )
     return None
+
+
+def _find_lost_variable(source: Source) -> SourceSlip | None:
+    """Find a variable that gets a value which is never used; it is certain to be a slip.
+
+    The results show a mistake, and the name that was forgotten may be its cause.
+    """
+    return _find_unused_variable(source, is_certain=True)
 
 
 def _list_unused_arguments(source: Source) -> list[str]:

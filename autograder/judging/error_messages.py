@@ -240,6 +240,8 @@ def choose_hint(mistake: str, outcome: CallOutcome) -> str | None:
 
     Return None if the general hint of `MISTAKES` fits.
     """
+    if "than-names" in mistake and "the values only" in explain_error(mistake, outcome):
+        return ""
     if mistake == "more-values-than-names" and "np.split" in explain_error(mistake, outcome):
         return "Into how many parts should the axis be cut?"
     if mistake == "variable-without-a-value" and "You call a variable" in explain_error(
@@ -248,7 +250,15 @@ def choose_hint(mistake: str, outcome: CallOutcome) -> str | None:
         return ""
     if mistake == "array-for-yes-or-no":
         return _choose_hint_on_truth(outcome)
-    return "" if _explanation_names_right_code(mistake, outcome) else None
+    if _explanation_names_right_code(mistake, outcome):
+        return ""
+    if "NumPy has no function" in explain_error(mistake, outcome):
+        # There is no object whose type could be printed.
+        return (
+            "Which functions of NumPy do the same together? Other libraries have names that NumPy "
+            "does not have."
+        )
+    return None
 
 
 def _explanation_names_right_code(mistake: str, outcome: CallOutcome) -> bool:
@@ -391,6 +401,12 @@ def _explain_unpacking(outcome: CallOutcome) -> str:
         return (
             f"There are {counts[1]} names on the left of `=`, but only {counts[2]} on the right: "
             "`zip` stops at the end of the shortest of its arguments."
+        )
+    reduction = re.search(r"=\s*(?:np\.|\w+\.)(max|min)\(", code)
+    if reduction and target.count(",") == 1:
+        return (
+            f"NumPy's `{reduction[1]}` returns the values only. (PyTorch's returns the values and "
+            f"their places.) In NumPy, `np.arg{reduction[1]}` finds the places."
         )
     if re.search(r"\bnp\.(array_)?split\(", code) and "too many" in outcome.error:
         return (
@@ -580,17 +596,24 @@ def _explain_wrong_arguments(outcome: CallOutcome) -> str:
 
 
 def _explain_transpose_of_two_axes(outcome: CallOutcome) -> str:
-    if re.search(r"\btranspose\([^()]*-?\d\s*,\s*-?\d\s*\)", _get_line(outcome)):
-        if "permutation isn't a permutation" in outcome.error:  # on JAX
-            return (
-                "This `transpose` takes the order of all axes, and PyTorch's the two axes to "
-                "exchange. In Keras that is `ops.swapaxes(x, 1, 2)`."
-            )
+    code = _get_line(outcome)
+    match = re.search(r"\btranspose\((?:([A-Za-z_]\w*)\s*,\s*)?\(?(-?\d)\s*,\s*(-?\d)\s*\)", code)
+    if match is None:
+        return ""
+    method = re.search(r"(?<![\w.])(\w+)\.$", code[: match.start()])
+    name = match[1] or "x"
+    if method and method[1] not in ("np", "numpy"):
+        name = method[1]
+    axes = f"{name}, {match[2]}, {match[3]}"
+    if "permutation isn't a permutation" in outcome.error:  # on JAX
         return (
-            "NumPy's `transpose` takes the order of all axes, such as `x.transpose(0, 2, 1)`. PyTorch's takes the "
-            "two axes to exchange; in NumPy that is `np.swapaxes(x, 1, 2)`."
+            "This `transpose` takes the order of all axes, and PyTorch's the two axes to exchange. "
+            f"In Keras that is `ops.swapaxes({axes})`."
         )
-    return ""
+    return (
+        "NumPy's `transpose` takes the order of all axes, such as `x.transpose(0, 2, 1)`. PyTorch's takes the "
+        f"two axes to exchange; in NumPy that is `np.swapaxes({axes})`."
+    )
 
 
 def _explain_sequence_instead_of_number(outcome: CallOutcome) -> str:

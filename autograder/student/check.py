@@ -552,7 +552,33 @@ def _find_slip(key: ExerciseKey, answer: Any, finding: Finding) -> SourceSlip | 
     number = _find_infinite_number(finding)
     if number and not (slip and slip.is_certain):
         return find_written_infinity(answer, number) or slip
-    return slip
+    return _ask_for_another_mistake(slip, answer, finding)
+
+
+def _ask_for_another_mistake(
+    slip: SourceSlip | None, answer: Any, finding: Finding
+) -> SourceSlip | None:
+    """Return the slip of an unused argument with a hint if the shown case does not give it.
+
+    That the argument is not used explains nothing of a case in which it has its default value.
+    """
+    case = finding.shown_case
+    if slip is None or not slip.unused_names or case is None:
+        return slip
+    if finding.verdict is not Verdict.WRONG:
+        return slip
+    try:
+        arguments = (
+            inspect.signature(answer).bind(*case.inputs.args, **case.inputs.kwargs).arguments
+        )
+    except (TypeError, ValueError):
+        return slip
+    if any(name in arguments for name in slip.unused_names):
+        return slip
+    names = join_words([f"`{name}`" for name in slip.unused_names])
+    return replace(
+        slip, nudge=f"The case above does not give {names}. Is something else wrong in it, too?"
+    )
 
 
 def _holds_shortened_text(finding: Finding) -> bool:

@@ -28,6 +28,14 @@ def define(*lines, head="def f(x, n=2):"):
         (["x.sort()", "return x"], "you write into the array `x`"),
         (["x = np.asarray(x)", "x[n] = 0", "return x"], "you write into the array `x`"),
         (["x = x[1:]", "x[n] = 0", "return x"], "you write into the array `x`"),
+        (
+            ["for part in x:", "    part *= n", "return x"],
+            "`part *= n`, you write into `part`, which is a part of the argument `x`.",
+        ),
+        (
+            ["for i, part in enumerate(x):", "    part[i] = n", "return x"],
+            "which is a part of the argument `x`.",
+        ),
     ],
 )
 def test_the_line_that_changes_an_argument_is_named(lines, words):
@@ -41,6 +49,8 @@ def test_the_line_that_changes_an_argument_is_named(lines, words):
         ["y = x + n", "y -= 1", "return y"],
         ["y = x[[0, 1]]", "y[0] = n", "return y"],
         ["return change(x)"],
+        ["for part in x:", "    part = part * n", "    part += 1", "return x"],
+        ["for part in n:", "    part += 1", "return x"],
     ],
 )
 def test_a_copy_is_no_change_of_an_argument(lines):

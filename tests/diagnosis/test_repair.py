@@ -514,3 +514,12 @@ def test_an_expected_number_that_is_too_large_for_the_answers_type_is_no_error()
     right = "\ndef f(n):\n    return 1000 * n\n"
     answer = "\ndef f(n):\n    return np.int32(100) * (n % 100)\n"
     assert describe_repair_of(answer, right, [Inputs((n,)) for n in (10**7, 10**8, 10**9)]) == ""
+
+
+def test_the_number_of_columns_is_said_where_len_counts_rows():
+    right = "\ndef count(x):\n    size = x.shape[1]\n    return np.arange(float(size))\n"
+    case_inputs = [Inputs((np.ones(shape),), {}) for shape in ((3, 5), (2, 7), (4, 3))]
+    cases = make_test_cases_for(right, case_inputs)
+    wrong = define_in_cell(right.replace("x.shape[1]", "len(x)"))
+    words = "with the number of columns of `x` in place of `len(x)`, the number of its rows, every"
+    assert words in find_repair_for(wrong, cases)

@@ -38,6 +38,12 @@ def explain(line, *shapes):
         ),
         ("x @ y.T", [(2, 6, 5, 3)] * 2, "`y.T` reverses all 4 axes. To exchange the last two only"),
         ("x @ y.T", [(2, 6, 5, 3)] * 2, "must equal the last but one on the right, 6."),
+        ("(y.T @ x.T).T", [(3, 5, 7), (7, 8)], "`x @ y` itself needs no `.T`, and `x` may have"),
+        (
+            "np.dot(y.T, x.T).T",
+            [(3, 5, 7), (7, 8)],
+            "`np.dot(y.T, x.T)` is the transpose of `x @ y`",
+        ),
         ("np.dot(x.T, y)", [(7,), (3, 2)], "`x` has one axis only, so `x.T` is the same as `x`."),
         ("x / y", [(3, 8), (3,)], "`y` would have shape (3, 1), and the shapes would fit."),
         ("y / x", [(3, 8), (3,)], "`y` would have shape (3, 1), and the shapes would fit."),

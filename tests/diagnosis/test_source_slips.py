@@ -454,3 +454,26 @@ def test_a_misconception_is_shown_without_a_hint_on_code_that_is_not_there(capsy
     output = capsys.readouterr().out
     assert "Each position also sees the one that comes right after it." in output
     assert "Print the mask" not in output
+
+
+def test_an_unused_argument_that_the_case_does_not_give_leaves_a_question(capsys):
+    source = (
+        "\ndef softmax(x, axis=0):\n    y = np.abs(x)\n"
+        "    return y / np.sum(y, axis=0, keepdims=True)\n"
+    )
+    with pytest.raises(CheckFailed, match="Your code never uses its argument `axis`"):
+        check(define_in_cell(source))
+    assert (
+        "The case above does not give `axis`. Is something else wrong in it, too?"
+        in capsys.readouterr().out
+    )
+
+
+def test_a_variable_that_is_never_used_is_named_beside_the_misconception(capsys):
+    source = (
+        "\ndef stable_softmax(x, axis=0):\n    shifted = x - np.max(x, axis=axis, keepdims=True)\n"
+        "    y = np.exp(x)\n    return y / np.sum(y, axis=axis, keepdims=True)\n"
+    )
+    with pytest.raises(CheckFailed, match="`shifted` gets a value that is never used"):
+        check(define_in_cell(source))
+    assert "What may be subtracted from every number" in capsys.readouterr().out

@@ -58,7 +58,9 @@ def explain(code):
         ("np.sum(x, axis=1, keepdim=True)", "call-that-does-not-fit", "`keepdims`, with an s"),
         ("np.tril(x, diagonal=1)", "call-that-does-not-fit", "In NumPy it is `k`."),
         ("x.transpose(1, 2)", "axes-that-do-not-match", "`np.swapaxes(x, 1, 2)`"),
-        ("x.transpose(-2, -1)", "axes-that-do-not-match", "PyTorch's takes the two axes to exchange"),
+        ("x.transpose(-2, -1)", "axes-that-do-not-match", "in NumPy that is `np.swapaxes(x, -2, -1)`."),
+        ("(x + x).transpose(0, 1)", "axes-that-do-not-match", "`np.swapaxes(x, 0, 1)`"),
+        ("np.transpose(x, (1, 2))", "axes-that-do-not-match", "`np.swapaxes(x, 1, 2)`"),
         ("x.view(2, 3, 2, 2)", "call-that-does-not-fit", "`x.reshape(...)`"),
         ("x.view(2, 12)", "not-a-dtype", "`x.reshape(...)`"),
         ("x.size(0)", "not-a-function", "`x.shape[0]`"),
@@ -91,6 +93,8 @@ def explain(code):
         ("(a,) = x.shape", "more-values-than-names", "more axes than the 1 name on the left"),
         ("a, b, c, d = x.shape", "fewer-values-than-names", "fewer axes than the 4 names"),
         ("a, b = 1, 2, 3", "more-values-than-names", "2 names on the left"),
+        ("a, b = q.max(axis=1, keepdims=True)[:1]", "fewer-values-than-names", "`np.argmax` finds"),
+        ("a, b = np.min(x, axis=0)[:1]", "fewer-values-than-names", "`min` returns the values only."),
         ("a, b = [1]", "fewer-values-than-names", "but only 1 on the right."),
         ("parameters.gain_1", "attribute-that-is-not-there", '`["gain_1"]` in place of `.gain_1`'),
         ("[1, 2].shape", "attribute-that-is-not-there", "This is a list"),
@@ -168,6 +172,9 @@ def test_an_error_has_a_family_and_plain_words(code, mistake, words):
         ("zip([1].sort(), q)", ""),
         ("x.size(0)", ""),
         ("np.ones(2, 3)", ""),
+        ("a, b = np.max(x, axis=0)[:1]", ""),
+        ("np.block_diag(q, q)", "Which functions of NumPy do the same together? Other libraries have "
+                                "names that NumPy does not have."),
         ("np.matmul(q, q.T, q)", ""),
         ("q @ q", None),
         ("x(0)", None),
@@ -366,7 +373,7 @@ def test_two_axes_for_transpose_on_jax_are_exchanged_by_a_function_of_keras():
     outcome = CallOutcome(None, "error", error, line="4: scores = q @ k.transpose(-2, -1) / 2")
     assert classify_error(error) == "axes-that-do-not-match"
     text = explain_error("axes-that-do-not-match", outcome)
-    assert "`ops.swapaxes(x, 1, 2)`" in text and "np." not in text
+    assert "`ops.swapaxes(k, -2, -1)`" in text and "np." not in text
     assert choose_hint("axes-that-do-not-match", outcome) == ""
 
 
