@@ -59,9 +59,10 @@ def cube(rng):
 
 @embedding_backward.slips("""
     one_place_counts: If a token occurs several times, its row gets the gradient of one position only;
-        the gradients of all its positions should be added. With a list of places, even `+=` writes
-        each row once.
-        Hint: Which function of NumPy adds at every place of a list, also where a place is named twice?
+        the gradients of all its positions should be added. `=` replaces what the row holds. `+=` adds
+        if it gets one token at a time; with an array of tokens it writes each row only once.
+        Hint: Do you write with `=` or `+=`, and to one token at a time or to many? `np.add.at` adds for
+        every token of an array.
     once_a_sentence: If a token occurs twice in a sentence, it is counted once: in your loop over
         sentences `+=` with a list of places writes each row once.
         Hint: In your loop, what happens where a sentence has the same word twice?

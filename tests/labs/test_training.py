@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from functions_in_cells import define_in_cell
 from our_course import lab
 
 from attention_labs import tiny_model, training
 from attention_labs.tiny_model import ModelError
+from autograder.student.check import CheckFailed, check
 
 LAB = lab("training").reference
 
@@ -43,6 +45,18 @@ def ten_steps(watch=None, run=None):
     run = run or LAB.start(0)
     LAB.train(run, training.stories()[:200], watch, steps=10, rows=4)
     return run
+
+
+def test_a_loop_that_replaces_a_row_is_told_of_the_plus():
+    source = """
+def embedding_backward(upstream, tokens, vocabulary):
+    result = np.zeros((vocabulary, upstream.shape[-1]))
+    for row, token in zip(upstream.reshape(-1, upstream.shape[-1]), tokens.ravel()):
+        result[token] = row
+    return result
+"""
+    with pytest.raises(CheckFailed, match="`\\+=` adds if it gets one token at a time"):
+        check(define_in_cell(source))
 
 
 def test_a_training_that_is_stopped_goes_on_as_if_nothing_had_been(capsys):
