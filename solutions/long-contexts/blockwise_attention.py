@@ -134,8 +134,8 @@ def long_causal(rng):
     full_matrix: Somewhere you build an array with an entry for each query and each key: the whole matrix
         of scores, or a mask of that size.
         Hint: What of a block's scores do the later blocks still need? Can the rest be forgotten?
-    full_mask: Only where it is causal is more held than allowed: the mask is a square of full size, or
-        your blocks are larger than `block` says.
+    full_mask: Your function needs too much memory only if `causal` is True. Either the mask has an entry
+        for each query and each key, or your blocks are larger than `block` says.
         Hint: Which columns of the mask does one block need? Can they be made when they are needed?
     more_than_one_block_at_once: With many small blocks you hold more than with a few large ones:
         something of each block is kept until the end, or `block` is taken for the number of blocks.
@@ -314,6 +314,22 @@ def blockwise_attention_with_slips(slip, queries, keys, values, block, causal=Fa
         divided_after_every_block=1,
     )
     return slip.choose(out / divisor, returns_nothing=None)
+
+
+@blockwise_attention.misconception(
+    means="You cut the queries into blocks. Cut the keys: your scores have a column for every key.",
+    nudge="There may be a million keys. Which of your arrays should be read `block` rows at a time?",
+)
+def blocks_of_queries(queries, keys, values, block, causal=False):
+    out = np.zeros((len(queries), values.shape[1]))
+    for start in range(0, len(queries), block):
+        rows = np.arange(start, min(start + block, len(queries)))
+        scores = queries[rows] @ keys.T / keys.shape[1] ** 0.5
+        if causal:
+            scores = np.where(np.arange(len(keys)) <= rows[:, None], scores, -np.inf)
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        out[rows] = weights @ values / weights.sum(axis=1, keepdims=True)
+    return out
 
 
 @blockwise_attention.misconception(

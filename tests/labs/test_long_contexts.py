@@ -6,11 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from functions_in_cells import define_in_cell
 
 from attention_labs import tiny_model
 from attention_labs.pictures import long_contexts as pictures
 from autograder.authoring.lab import read_lab
 from autograder.core.course import read_course
+from autograder.student.check import CheckFailed, check
 
 ROOT = Path(__file__).parents[2]
 
@@ -59,6 +61,25 @@ def measure_memory(function, *arguments):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak
+
+
+def test_blocks_of_queries_are_told_from_blocks_of_keys():
+    source = """
+def blockwise_attention(queries, keys, values, block, causal=False):
+    result = np.empty((len(queries), values.shape[1]))
+    for start in range(0, len(queries), block):
+        rows = slice(start, start + block)
+        scores = queries[rows] @ keys.T / np.sqrt(keys.shape[1])
+        if causal:
+            positions = np.arange(len(queries))[rows, None]
+            scores[np.arange(len(keys)) > positions] = -np.inf
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        weights = weights / weights.sum(axis=1, keepdims=True)
+        result[rows] = weights @ values
+    return result
+"""
+    with pytest.raises(CheckFailed, match="You cut the queries into blocks"):
+        check(define_in_cell(source))
 
 
 def test_memory_grows_with_the_length_and_not_its_square(lab):
