@@ -150,8 +150,16 @@ def _join_lines(content: object) -> str:
     return "".join(map(str, content)) if isinstance(content, list) else str(content)
 
 
-def render_lab_markdown(source: str) -> Markup:
-    """Return the course author's Markdown as HTML. It is not safe for Markdown by students."""
+def render_lab_markdown(source: str, attachments: Mapping[str, Any] = {}) -> Markup:
+    """Return the course author's Markdown as HTML. It is not safe for Markdown by students.
+
+    Parameters
+    ----------
+    source : str
+        Text of the Markdown cell.
+    attachments : mapping
+        The cell's pictures, by name and then by MIME type. They become a part of the HTML.
+    """
     from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
     class MathMLMarkdownRenderer(IPythonRenderer):
@@ -169,7 +177,16 @@ def render_lab_markdown(source: str) -> Markup:
                 return super().link(text, url, title)
             return text
 
-    renderer = MathMLMarkdownRenderer(escape=False, attachments={}, exclude_anchor_links=True)
+        def image(self, text: str, url: str, title: str | None = None) -> str:
+            """Return a picture; if the cell lacks it, a remark, since no page may fail for it."""
+            name = url.removeprefix("attachment:")
+            if url != name and not self.attachments.get(name):
+                return f"<em>(a picture that is not here: {escape(text or name)})</em>"
+            return super().image(text, url, title)
+
+    renderer = MathMLMarkdownRenderer(
+        escape=False, attachments=dict(attachments), exclude_anchor_links=True
+    )
     return Markup(_make_formulas_scrollable(MarkdownWithMath(renderer=renderer).render(source)))
 
 

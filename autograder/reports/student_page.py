@@ -287,6 +287,7 @@ def _get_released_code_lines(released_notebook: ReleasedNotebook) -> Mapping[str
     return lines_by_id
 
 
+@cache
 def render_question_text(released_notebook: ReleasedNotebook, name: str) -> Markup:
     """Return a question's text as HTML, without its marking scheme.
 
@@ -301,7 +302,7 @@ def render_question_text(released_notebook: ReleasedNotebook, name: str) -> Mark
         return Markup("")
     if previous is None or previous.cell_type != "markdown":
         return Markup("")
-    return _render_lab_prose(previous.source)
+    return _render_lab_prose(previous)
 
 
 def _find_cells_besides_answers(
@@ -339,16 +340,16 @@ def _render_released_notebook(released_notebook: ReleasedNotebook) -> Markup:
         if is_code and get_nbgrader_metadata(cell).get("grade"):
             continue
         if cell.cell_type == "markdown":
-            prose = _render_lab_prose(cell.source)
+            prose = _render_lab_prose(cell)
             parts.append(Markup("<div class='prose'>{}</div>").format(prose))
         else:
             parts.append(Markup("<pre>{}</pre>").format(safe_html.highlight_python(cell.source)))
     return Markup("\n").join(parts)
 
 
-@cache
-def _render_lab_prose(source: str) -> Markup:
-    return safe_html.render_lab_markdown(_remove_mark_scheme(source))
+def _render_lab_prose(cell: Mapping[str, Any]) -> Markup:
+    source = _remove_mark_scheme(cell["source"])
+    return safe_html.render_lab_markdown(source, cell.get("attachments", {}))
 
 
 def _remove_mark_scheme(source: str) -> str:

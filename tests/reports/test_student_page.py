@@ -586,6 +586,16 @@ def test_links_of_the_lab_lead_into_the_page_or_to_the_web():
     assert "c" in html and "d" in html
 
 
+def test_pictures_of_the_lab_are_a_part_of_the_page():
+    pictures = {"curve.png": {"image/png": PIXEL}}
+    html = safe_html.render_lab_markdown("![](attachment:curve.png)", pictures)
+    assert f'src="data:image/png;base64,{PIXEL}"' in html
+    cell = {"cell_type": "markdown", "source": "![](attachment:curve.png)"}
+    assert PIXEL in student_page._render_lab_prose(cell | {"attachments": pictures})
+    html = safe_html.render_lab_markdown("![of <x>](attachment:other.png)", pictures)
+    assert "a picture that is not here: of &lt;x&gt;" in html
+
+
 def test_numbers_and_lengths_of_time_on_pages():
     assert safe_html._format_number(-0.256) == "−0.26" and safe_html._format_number(None) == "–"
     assert safe_html._format_share(0.5) == safe_html._format_percent(50.0)
