@@ -65,6 +65,18 @@ _DISTANCES = frozenset("abs norm absolute fabs".split())
 _AUTOTEST = re.compile(r"^#{1,3} *(HASHED +)?AUTOTEST\b")
 
 
+def _closes_figures(expression: ast.expr) -> bool:
+    """Return True for `plt.close()`, which returns nothing that a test could compare.
+
+    >>> _closes_figures(ast.parse("plt.close('all')").body[0].value)
+    True
+    """
+    function = expression.func if isinstance(expression, ast.Call) else None
+    if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
+        return False
+    return function.attr == "close" and function.value.id in PYPLOT_NAMES
+
+
 @dataclass(frozen=True)
 class Assertion:
     """Assertion in a test cell, or an expression statement there that asserts nothing.
@@ -314,6 +326,8 @@ class _AssertionReader:
         if name in _RAISE_CALLS:
             return self._make_assertion(statement, expression, "error")
         if name in SEED_FUNCTIONS or isinstance(expression, ast.Constant):
+            return self._make_assertion(statement, expression, "nothing")
+        if _closes_figures(expression):
             return self._make_assertion(statement, expression, "nothing")
         if name in _TRUE_CALLS - {"all", "bool"} or name.startswith(("assert", "eq_")):
             return self._make_assertion(statement, expression)

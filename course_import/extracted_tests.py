@@ -21,6 +21,7 @@ _BUILTIN_NAMES = set(dir(builtins))
 _RAISE_CONTEXTS = {"raises", "assertRaises", "assertRaisesRegex", "assert_raises"}
 _FIGURE_QUESTIONS = {"gca", "gcf", "gci", "get_fignums", "xlim", "ylim"}
 _FIGURE_MAKERS = {"subplots", "subplot", "figure", "axes"}
+_SOURCE_QUESTIONS = {"getsource", "getsourcelines"}
 _GENERATOR_MAKERS = {"default_rng", "RandomState", "Random"}
 _TEST_SEED = 1  # of a test that draws random numbers: its two runs draw the same
 _DISPLAY_NAMES = {"print", "display", "plt", "pylab", "fig", "ax"}
@@ -322,7 +323,7 @@ class _SameProcessCallTransformer(ast.NodeTransformer):
 
     It becomes `call_in_same_process(draw, plt.gca)`: the figure is in the process in which students' code
     runs. So is one that the test makes for students to draw in, `plt.subplots()`; and the source of
-    a function, for `inspect.getsource`.
+    a function, for `inspect.getsource` and `inspect.getsourcelines`.
 
     Parameters
     ----------
@@ -341,7 +342,7 @@ class _SameProcessCallTransformer(ast.NodeTransformer):
         owner = function.value.id if is_method else ""  # type: ignore[attr-defined]
         questions = _FIGURE_QUESTIONS | _FIGURE_MAKERS
         is_figure = owner in PYPLOT_NAMES and get_called_name(node) in questions
-        if is_figure or get_called_name(node) == "getsource":
+        if is_figure or get_called_name(node) in _SOURCE_QUESTIONS:
             self.is_used = True
             self.asks_for_figure |= is_figure
             name = ast.Name("call_in_same_process", ast.Load())

@@ -8,6 +8,7 @@ cell what was imported, what was not, and how many points depend on that.
 
 import ast
 import builtins
+import itertools
 import re
 import sys
 from collections import Counter
@@ -76,7 +77,7 @@ from course_import.nbgrader_source import (
 )
 from course_import.nose_assertions import replace_nose_assertions
 from course_import.pictures import attach_pictures
-from course_import.record_calls import RecordedCall, Recording, record_notebook
+from course_import.record_calls import ZEROS_PASS, RecordedCall, Recording, record_notebook
 from course_import.write_exercise import (
     CaseSource,
     explain_unwritable,
@@ -927,6 +928,8 @@ class _NotebookImporter:
         problem = trial.problem
         if not problem and test.subject:
             problem = explain_unwritable((), trial.values)
+        if not problem and trial.expects_zeros and not self._has_test_that_refuses_zeros(test):
+            problem = ZEROS_PASS
         if problem:
             return f"it cannot be imported: {problem}"
         if trial.is_weak:
@@ -946,6 +949,18 @@ class _NotebookImporter:
         case = CaseSource(label, (), values, test.hidden, test=test.source, test_cell=cell.number)
         plan.test_cases.append(case)
         return plan
+
+    def _has_test_that_refuses_zeros(self, test: ExtractedTest) -> bool:
+        """Return True if another test of the same answer does not expect zeros alone."""
+        for other in itertools.chain.from_iterable(self.extracted_tests.values()):
+            if test.subject:
+                is_of_same_answer = other.subject == test.subject
+            else:
+                is_of_same_answer = not {*test.variables}.isdisjoint(other.variables)
+            trial = self.recording.trials.get(other.name)
+            if is_of_same_answer and trial and not trial.problem and not trial.expects_zeros:
+                return True
+        return False
 
     def _reads_file(self, test: ExtractedTest) -> bool:
         return any(is_file_in_folder(text, self.folder) for text in _find_strings(test.source))

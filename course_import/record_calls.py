@@ -56,6 +56,7 @@ MAX_MEMORY_BYTES = 4 << 30  # of address space
 MAX_FILE_BYTES = 200 << 20  # of files beside the notebook that are copied for its run
 MAX_ERROR_BYTES = 1 << 16  # of the end of what the notebook writes to standard error
 MAX_CALLS = 40  # of one function that are recorded in a test cell
+ZEROS_PASS = "zeros in place of all values pass it, too: assert more"
 _VALUE_FIELDS = ("args", "kwargs", "result")  # fields of a call that need packing
 
 
@@ -133,11 +134,14 @@ class TestTrial:
         Reason why the test cannot be used separately, or "".
     is_weak : bool
         True if very different results of the same form pass the test.
+    expects_zeros : bool
+        True if zeros in place of all values pass the test, since the solution gives them.
     """
 
     values: dict[str, Value]
     problem: str = ""
     is_weak: bool = False
+    expects_zeros: bool = False
 
 
 def record_notebook(cells: Sequence[dict], folder: Path) -> Recording:
@@ -237,8 +241,8 @@ def _unpack_recording(data: bytes) -> Recording:
     for cell, name, value, problem in header["variables"]:
         variables[cell, name] = (unpack_value(value, arrays), problem)
     trials = {}
-    for name, values, problem, is_weak in header["trials"]:
-        trials[name] = TestTrial(unpack_value(values, arrays), problem, is_weak)
+    for name, values, *outcome in header["trials"]:
+        trials[name] = TestTrial(unpack_value(values, arrays), *outcome)
     errors = {int(number): text for number, text in header["errors"].items()}
     files = {int(number): names for number, names in header["files"].items()}
     return Recording(calls, variables, errors, trials, files)
@@ -419,8 +423,8 @@ def _try_test(
         )
     zeros = zero_recorded_values(expected)
     has_value = has_recorded_value(expected)
-    if has_value and compare_by_test_function(expected, zeros, 0.0, copy_inputs(inputs)) is None:
-        return TestTrial({}, "zeros in place of all values pass it, too: assert more")
+    message = compare_by_test_function(expected, zeros, 0.0, copy_inputs(inputs))
+    expects_zeros = has_value and message is None
     alternatives = []
     for magnitude in (-1e6, 1e6):
         alternatives.append(copy_value([_replace_values(event, magnitude) for event in expected]))
@@ -428,7 +432,10 @@ def _try_test(
         compare_by_test_function(expected, alternative, 0.0, copy_inputs(inputs))
         for alternative in alternatives
     ]
-    return TestTrial(values, "", is_weak=messages == [None, None])
+    # Zeros pass where the solution gives zeros. Then the test must refuse all other numbers.
+    if expects_zeros and None in messages:
+        return TestTrial({}, ZEROS_PASS)
+    return TestTrial(values, "", messages == [None, None], expects_zeros)
 
 
 def _copy_answers(answers: dict[str, Any]) -> dict[str, Any]:
@@ -562,7 +569,7 @@ class _NotebookRun:
         trials = []
         for name, trial in self.trials:
             values = pack_value(trial.values, self.arrays)
-            trials.append((name, values, trial.problem, trial.is_weak))
+            trials.append((name, values, trial.problem, trial.is_weak, trial.expects_zeros))
         header = {
             "calls": calls,
             "variables": self.variables,
