@@ -7,5 +7,5 @@ The package lies beside the package `autograder`, and needs the optional depende
 shared_passages  measure how similar two submissions are, in their words and in their code
 pairs            find the similar submissions of a class
 similar_page     write the page
-command          the command itself
+command          define the command
 """

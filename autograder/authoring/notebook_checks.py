@@ -215,13 +215,13 @@ def _find_copied_answers(lab: Lab) -> Iterator[str]:
         exercise = lab.exercises_by_answer_cell.get(get_grade_id(cell))
         if exercise is not None:
             text = cell.source.partition(SOLUTION_BEGIN)[2].partition(SOLUTION_END)[0]
-            answers[exercise.name] = _list_runs(text)
+            answers[exercise.name] = _list_consecutive_lines(text)
     for cell in lab.cells:
         if cell.cell_type != "code" or get_grade_id(cell) in lab.exercises_by_answer_cell:
             continue
-        runs = _list_runs(cell.source)
-        for exercise_name, answer_runs in answers.items():
-            if runs & answer_runs:
+        cell_lines = _list_consecutive_lines(cell.source)
+        for exercise_name, answer_lines in answers.items():
+            if cell_lines & answer_lines:
                 yield (
                     f"{lab.name}: the cell {cell.id!r}, which students get, repeats "
                     f"{COPIED_LINES} lines of the answer {exercise_name}. Take them out, or call "
@@ -229,7 +229,7 @@ def _find_copied_answers(lab: Lab) -> Iterator[str]:
                 )
 
 
-def _list_runs(source: str) -> set[tuple[str, ...]]:
+def _list_consecutive_lines(source: str) -> set[tuple[str, ...]]:
     """Return all runs of lines that are as long as a copied part of an answer, without indents."""
     lines = [line.strip() for line in source.splitlines() if line.strip()]
     count = len(lines) - COPIED_LINES + 1

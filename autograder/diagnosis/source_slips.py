@@ -109,7 +109,7 @@ def find_source_slip(
     source = replace(source, raises_error=raises_error, fails_with_more_axes=fails_with_more_axes)
     finders = _ALL_SLIPS
     if has_misconception:
-        finders = (*_SLIPS_BEHIND_MISCONCEPTIONS, _find_lost_variable)
+        finders = (*_SLIPS_BEHIND_MISCONCEPTIONS, _find_certainly_unused_variable)
     for find in finders:
         slip = find(source)
         if slip:
@@ -1048,6 +1048,7 @@ def _find_unused_name(source: Source) -> SourceSlip | None:
 
 
 def _find_unused_variable(source: Source, is_certain: bool = False) -> SourceSlip | None:
+    """Find a variable that gets a value which the function never uses."""
     loads = _list_loaded_names(source.function)
     for node in ast.walk(source.function):
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
@@ -1062,7 +1063,7 @@ def _find_unused_variable(source: Source, is_certain: bool = False) -> SourceSli
     return None
 
 
-def _find_lost_variable(source: Source) -> SourceSlip | None:
+def _find_certainly_unused_variable(source: Source) -> SourceSlip | None:
     """Find a variable that gets a value which is never used; it is certain to be a slip.
 
     The results show a mistake, and the name that was forgotten may be its cause.
