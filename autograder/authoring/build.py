@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from itertools import zip_longest
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 import nbformat
@@ -25,7 +25,7 @@ from autograder.authoring.verify import find_lab_weaknesses
 from autograder.core.course import LAB_FILE, Course
 from autograder.core.errors import INSTALL_ADVICE
 from autograder.core.files import write_file
-from autograder.core.kernel_log_filter import ignore_closed_sockets
+from autograder.core.kernel_log import ignore_closed_sockets, read_end_of_log
 from autograder.core.notebook_cells import (
     NOTEBOOK_METADATA,
     get_grade_id,
@@ -313,15 +313,16 @@ def run_notebook_in_empty_folder(notebook: NotebookNode, course: Path) -> Notebo
     Raises
     ------
     BuildError
-        If ipykernel is not installed or a cell raises. The message names the cell and the error.
+        If ipykernel is not installed, a cell raises, or the kernel ends before the notebook does.
+        The message names the cell and the error.
     """
     from jupyter_client.kernelspec import NoSuchKernel
     from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError
+    from nbclient.exceptions import CellExecutionError, DeadKernelError
 
     ignore_closed_sockets()
     notebook = deepcopy(notebook)
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, TemporaryFile() as kernel_log:
         client = NotebookClient(
             notebook,
             timeout=MAX_CELL_SECONDS,
@@ -329,7 +330,7 @@ def run_notebook_in_empty_folder(notebook: NotebookNode, course: Path) -> Notebo
             resources={"metadata": {"path": folder}},
         )
         try:
-            client.execute(env=make_kernel_environment(course))
+            client.execute(env=make_kernel_environment(course), stderr=kernel_log)
         except NoSuchKernel:
             raise BuildError(
                 "Building runs the notebooks, which needs ipykernel, and that is not installed: "
@@ -339,6 +340,11 @@ def run_notebook_in_empty_folder(notebook: NotebookNode, course: Path) -> Notebo
             cell = next(cell for cell in notebook.cells if _has_error_output(cell))
             raise BuildError(
                 f"The cell {cell.id!r} of a solution raises {error.ename}: {error.evalue}"
+            ) from None
+        except DeadKernelError:
+            raise BuildError(
+                "The Python process that ran a solution's notebook died before the last cell. "
+                f"It logged: {read_end_of_log(kernel_log)}"
             ) from None
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)

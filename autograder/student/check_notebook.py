@@ -3,6 +3,7 @@
 import threading
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import nbformat
@@ -13,7 +14,7 @@ from nbformat.v4 import new_code_cell
 from autograder.core import course
 from autograder.core.cpu_time import WALL_SECONDS_PER_CPU_SECOND, Stopwatch
 from autograder.core.errors import UsageError
-from autograder.core.kernel_log_filter import ignore_closed_sockets
+from autograder.core.kernel_log import ignore_closed_sockets, read_end_of_log
 from autograder.core.notebook_cells import get_grade_id, make_grade_id, make_test_grade_id
 from autograder.student import answer_key
 from autograder.student.check import CheckFailed, NotWrittenYet
@@ -143,16 +144,21 @@ def _run_notebook(notebook: NotebookNode, folder: Path) -> None:
 
     watcher = threading.Thread(target=watch_cpu_time, daemon=True)
     watcher.start()
-    try:
-        client.execute(env=make_grading_like_environment(course.find_course_folder(folder)))
-    except (CellTimeoutError, DeadKernelError) as error:
-        if isinstance(error, CellTimeoutError) or not watcher.is_alive():
+    environment = make_grading_like_environment(course.find_course_folder(folder))
+    with TemporaryFile() as kernel_log:
+        try:
+            client.execute(env=environment, stderr=kernel_log)
+        except (CellTimeoutError, DeadKernelError) as error:
+            if isinstance(error, CellTimeoutError) or not watcher.is_alive():
+                raise NotebookError(
+                    f"A cell needed more than {MAX_CELL_CPU_SECONDS:g} s; look for an endless loop."
+                ) from None
             raise NotebookError(
-                f"A cell needed more than {MAX_CELL_CPU_SECONDS:g} s; look for an endless loop."
+                "The notebook's Python process died while it ran. "
+                f"It logged: {read_end_of_log(kernel_log)}"
             ) from None
-        raise NotebookError("The notebook's Python process died while it ran.") from None
-    finally:
-        end_event.set()
+        finally:
+            end_event.set()
 
 
 def _read_cpu_seconds(pid: int) -> float:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import zlib
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,6 +17,7 @@ import pytest
 
 from autograder.authoring import build as building
 from autograder.authoring.build import build_labs, build_page_notebooks, normalize_notebook
+from autograder.authoring.exercise import Exercise
 from autograder.authoring.lab import read_lab, read_labs
 from autograder.authoring.preprocessors import ClearOutputsOfAnswers
 from autograder.authoring.released_notebook import BuildError, release_notebook
@@ -212,13 +214,27 @@ def test_what_is_built_has_not_drifted(lab):
 
 
 @pytest.fixture
-def copy(tmp_path):
+def copy(tmp_path, monkeypatch):
     """A copy of the course's files, for tests that change them."""
     for name in ("solutions", "notebooks"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("course.toml", "nbgrader_config.py"):
         shutil.copy(ROOT / name, tmp_path)
+    monkeypatch.setattr(Exercise, "predict_slip_pairs", predict_slip_pairs_once)
     return tmp_path
+
+
+PREDICT_SLIP_PAIRS = Exercise.predict_slip_pairs
+
+
+@cache
+def predict_slip_pairs_of(lab, exercise):
+    return PREDICT_SLIP_PAIRS(LABS[lab].exercises[exercise])
+
+
+def predict_slip_pairs_once(exercise, names_by_case=None):
+    """Return the results of pairs of slips, which take most of a build and are not changed here."""
+    return predict_slip_pairs_of(exercise.lab.name, exercise.name)
 
 
 def smallest_lab(copy):
@@ -397,6 +413,16 @@ def test_a_cell_that_raises_is_named():
     message = "The cell 'divides' of a solution raises ZeroDivisionError"
     with pytest.raises(BuildError, match=message):
         building.run_notebook_in_empty_folder(notebook, ROOT)
+
+
+def test_what_a_kernel_logs_is_shown_only_if_it_dies(capfd):
+    source = "import os\nos.write(2, b'the pipes are frozen')"
+    logs = nbformat.v4.new_code_cell(f"{source};")
+    building.run_notebook_in_empty_folder(nbformat.v4.new_notebook(cells=[logs]), ROOT)
+    assert "frozen" not in capfd.readouterr().err
+    dies = nbformat.v4.new_code_cell(f"{source}\nos._exit(1)")
+    with pytest.raises(BuildError, match=r"died before the last cell\. It logged: .*frozen"):
+        building.run_notebook_in_empty_folder(nbformat.v4.new_notebook(cells=[dies]), ROOT)
 
 
 def test_a_measurement_that_differs_is_no_drift():

@@ -560,6 +560,14 @@ def test_a_cell_that_never_ends_is_ended_by_its_cpu_time(tmp_path, monkeypatch):
         check_notebook(tmp_path / "softmax.ipynb")
 
 
+def test_the_log_of_a_process_that_dies_is_shown(tmp_path):
+    dies = new_code_cell("import os\nos.write(2, b'the pipes are frozen')\nos._exit(1)")
+    test = new_code_cell("", metadata={"nbgrader": {"grade_id": "test-softmax"}})
+    nbformat.write(new_notebook(cells=[dies, test]), tmp_path / "softmax.ipynb")
+    with pytest.raises(NotebookError, match=r"died while it ran\. It logged: .*frozen"):
+        check_notebook(tmp_path / "softmax.ipynb")
+
+
 @pytest.mark.long
 def test_each_cell_has_the_whole_cpu_time(tmp_path, monkeypatch):
     monkeypatch.setattr(notebook_module, "MAX_CELL_CPU_SECONDS", 2)

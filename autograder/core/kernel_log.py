@@ -1,7 +1,10 @@
-"""Keep a harmless error of a notebook's kernel connection out of what people read."""
+"""What a notebook's kernel and its connection log: nothing harmless, and the cause of a death."""
 
 import errno
 import logging
+from typing import BinaryIO
+
+MAX_LOG_CHARACTERS = 2_000  # of the end of a log: room for the last lines of a crash
 
 # Loggers of the event loop that a kernel's connection uses.
 _LOGGERS = ("tornado.application", "tornado.general")
@@ -25,3 +28,14 @@ def ignore_closed_sockets() -> None:
         logger = logging.getLogger(name)
         if not any(isinstance(item, _ClosedSocketFilter) for item in logger.filters):
             logger.addFilter(_ClosedSocketFilter())
+
+
+def read_end_of_log(log_file: BinaryIO) -> str:
+    """Return the last text of a kernel's log, or "(nothing)" if the log is empty.
+
+    The output of the kernel's process itself goes into a file. While it shuts down, it may log that
+    its socket is closed, which is no error for people. If it dies, the log can tell why.
+    """
+    log_file.seek(0)
+    text = log_file.read().decode("utf-8", "replace").strip()
+    return text[-MAX_LOG_CHARACTERS:] or "(nothing)"

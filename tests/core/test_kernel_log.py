@@ -1,22 +1,43 @@
 """A closed socket of a kernel's connection is no error for people; all others are logged."""
 
 import errno
+import io
 import logging
 
 import pytest
 from zmq.error import ZMQError
 
-from autograder.core.kernel_log_filter import ignore_closed_sockets
+from autograder.core.kernel_log import (
+    MAX_LOG_CHARACTERS,
+    ignore_closed_sockets,
+    read_end_of_log,
+)
 
 
 @pytest.mark.parametrize("name", ["tornado.application", "tornado.general"])
-def test_only_the_error_about_a_closed_socket_is_left_out(name, caplog):
+def test_only_the_error_about_a_closed_socket_is_left_out(name, caplog, monkeypatch):
     ignore_closed_sockets()
     ignore_closed_sockets()
     logger = logging.getLogger(name)
+    monkeypatch.setattr(logger, "disabled", False)  # an upgrade of a gradebook disables all loggers
     assert len([item for item in logger.filters if "ClosedSocket" in type(item).__name__]) == 1
     for error in (ZMQError(errno.ENOTSOCK), ZMQError(errno.EINVAL), ValueError("x")):
         logger.error("Exception in callback", exc_info=error)
     logger.error("no exception")
     errors = [record.exc_info and type(record.exc_info[1]) for record in caplog.records]
     assert errors == [ZMQError, ValueError, None]
+
+
+@pytest.mark.parametrize(
+    ("log", "text"),
+    [
+        (b"", "(nothing)"),
+        (b"\n one\ntwo \n", "one\ntwo"),
+        (b"\xff", "\N{REPLACEMENT CHARACTER}"),
+        (b"a" + b"b" * MAX_LOG_CHARACTERS, "b" * MAX_LOG_CHARACTERS),
+    ],
+)
+def test_the_end_of_a_log_is_shown(log, text):
+    log_file = io.BytesIO(log)
+    log_file.seek(0, io.SEEK_END)
+    assert read_end_of_log(log_file) == text
