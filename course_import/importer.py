@@ -88,6 +88,11 @@ from course_import.write_exercise import (
 
 REPORT_FILE = "imported.md"
 CHECKS_PACKAGE = "course_checks"  # the package of the course's library for imported checks
+SANDBOX_REMARK = (
+    "The notebook ran in a sandbox: without network, and with no files but those beside it. If a "
+    "cell raised because it needs more, and you trust the notebook, import it again with "
+    "--without-sandbox."
+)
 MAX_CASES = 60
 MAX_GRADE_ID_CHARACTERS = 60
 
@@ -212,11 +217,14 @@ class ImportReport:
     ----------
     packages : list of str
         Packages that answers may import, in addition to those of every course.
+    remark : str
+        What to do about cells that raised in the sandbox, or "".
     """
 
     lab: str
     cells: list[CellImportReport]
     packages: list[str]
+    remark: str = ""
 
     @property
     def is_complete(self) -> bool:
@@ -242,6 +250,8 @@ class ImportReport:
             f"Answers may import {names}. Any other package is refused. If answers may use one, "
             "add it to `imports` in course.toml, and import it in a cell that students are given."
         )
+        if self.remark:
+            lines += ["", self.remark]
         return "\n".join([*lines, "", packages, "", f"{self._summary()}."]) + "\n"
 
     def _summary(self) -> str:
@@ -266,8 +276,13 @@ class ImportReport:
         return summary
 
 
-def import_notebook(path: Path, course: Course) -> ImportReport:
+def import_notebook(path: Path, course: Course, in_sandbox: bool = True) -> ImportReport:
     """Make a lab, below `solutions/` and in course.toml, from another grader's source notebook.
+
+    Parameters
+    ----------
+    in_sandbox : bool
+        Run the notebook in bubblewrap, without network and without this machine's other files.
 
     Raises
     ------
@@ -297,14 +312,15 @@ def import_notebook(path: Path, course: Course) -> ImportReport:
         importer.reports[number].additions.append(
             "the assertions of `nose` became those of `unittest`: no present Python runs nose"
         )
-    recording = record_notebook(importer.list_cells_to_run(), path.parent)
+    recording = record_notebook(importer.list_cells_to_run(), path.parent, in_sandbox)
     importer.plan_exercises(recording, path.parent, course)
     test_errors = [recording.errors.get(cell.number) for cell in cells if cell.role == "test"]
     if not importer.exercises and test_errors and all(test_errors):
         error = truncate(str(test_errors[0]).removesuffix(": "), 100)
+        remark = f" {SANDBOX_REMARK}" if in_sandbox else ""
         raise ImportFailed(
             f"{path} passes none of its own tests ({error}): is it what students get, without the "
-            "solutions? Import the source notebook.",
+            f"solutions? Import the source notebook.{remark}",
         )
     files = importer.make_files(path.name)
     checks = importer.make_checks_module()
@@ -313,7 +329,9 @@ def import_notebook(path: Path, course: Course) -> ImportReport:
         write_library_module(course, CHECKS_PACKAGE, title, lab, checks)
     importer.dependencies.write(lab)
     add_lab(course, lab, files)
-    report = ImportReport(lab, list(importer.reports.values()), importer.list_allowed_packages())
+    remark = SANDBOX_REMARK if in_sandbox and recording.errors else ""
+    packages = importer.list_allowed_packages()
+    report = ImportReport(lab, list(importer.reports.values()), packages, remark)
     write_file(course.solutions / lab / REPORT_FILE, report.text())
     return report
 

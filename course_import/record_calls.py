@@ -19,12 +19,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import process_time
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import psutil
 
+import autograder
 from autograder.core.errors import AutograderError
+from autograder.core.files import NotRegularFile, read_regular_file
 from autograder.core.text_format import truncate
 from autograder.judging.function_tests import (
     CALL_EVENTS,
@@ -36,6 +38,8 @@ from autograder.judging.function_tests import (
     zero_recorded_values,
 )
 from autograder.judging.student_calls import call_student_function, pack_result
+from autograder.sandbox.bubblewrap import build_python_command
+from autograder.sandbox.inside import SANDBOX_HOME
 from autograder.values.case_records import DTYPES, ComparisonRules, DeferredCall, Inputs, Value
 from autograder.values.dataframes import DataTable
 from autograder.values.encoding import decode, encode
@@ -54,8 +58,10 @@ MAX_CPU_SECONDS = 300  # for all cells of a notebook
 MAX_WALL_SECONDS = 6 * MAX_CPU_SECONDS
 MAX_MEMORY_BYTES = 4 << 30  # of address space
 MAX_FILE_BYTES = 200 << 20  # of files beside the notebook that are copied for its run
+MAX_RECORDING_BYTES = 1 << 30  # of the file with the calls and variables
 MAX_ERROR_BYTES = 1 << 16  # of the end of what the notebook writes to standard error
 MAX_CALLS = 40  # of one function that are recorded in a test cell
+WORK_FOLDER = "work"  # in the folder that is shared with the notebook's process
 ZEROS_PASS = "zeros in place of all values pass it, too: assert more"
 _VALUE_FIELDS = ("args", "kwargs", "result")  # fields of a call that need packing
 
@@ -144,7 +150,7 @@ class TestTrial:
     expects_zeros: bool = False
 
 
-def record_notebook(cells: Sequence[dict], folder: Path) -> Recording:
+def record_notebook(cells: Sequence[dict], folder: Path, in_sandbox: bool = True) -> Recording:
     """Run a notebook's cells in a process with limits, and record the calls in its tests.
 
     Parameters
@@ -153,56 +159,70 @@ def record_notebook(cells: Sequence[dict], folder: Path) -> Recording:
         `number`, `source`, `functions` (that the cell defines and that are to be recorded),
         `is_test` (bool), `variables` (that the cell reads), `tests` (test functions to try, see
         `course_import.extracted_tests.ExtractedTest`).
+    folder : Path
+        Folder of the notebook. The cells run beside a copy of its files.
+    in_sandbox : bool
+        Run the process in bubblewrap: without network, with no other file of this machine.
 
     Raises
     ------
     RecordingError
         If the process takes too long, or ends before the last cell.
+    SandboxError
+        If there is no bubblewrap for the sandbox.
     """
-    with tempfile.TemporaryDirectory() as exchange:
-        work = Path(exchange) / "work"
-        _copy_folder(folder, work)
-        (Path(exchange) / "cells.json").write_text(json.dumps(list(cells)), "utf-8")
-        env = {
-            **os.environ,
-            "MPLBACKEND": "agg",
-            "OMP_NUM_THREADS": "1",
-            "OPENBLAS_NUM_THREADS": "1",
-        }
-        # "-P": no file beside the notebook, such as a json.py, is imported in place of a module that
-        # the recorder itself needs.
-        command = [sys.executable, "-P", "-m", "course_import.record_calls", exchange]
+    with tempfile.TemporaryDirectory() as temporary_folder:
+        exchange = Path(temporary_folder)
+        _copy_folder(folder, exchange / WORK_FOLDER)
+        (exchange / "cells.json").write_text(json.dumps(list(cells)), "utf-8")
         # A file takes the errors, not a pipe: a process that a cell leaves behind would keep the
         # pipe open, and the import would wait for it.
-        with (Path(exchange) / "errors").open("w+b") as errors:
+        with tempfile.TemporaryFile() as errors:
             try:
-                process = subprocess.run(
-                    command,
-                    cwd=work,
-                    env=env,
-                    stdout=subprocess.DEVNULL,
-                    stderr=errors,
-                    stdin=subprocess.DEVNULL,
-                    timeout=MAX_WALL_SECONDS,
-                )
+                process = _run_recorder(exchange, errors, in_sandbox)
             except subprocess.TimeoutExpired:
                 raise RecordingError(
                     f"The notebook did not come to its end in {MAX_WALL_SECONDS} seconds; make its "
                     "cells quicker.",
                 ) from None
             finally:
-                _end_processes_in_folder(work)
+                _end_processes_in_folder(exchange / WORK_FOLDER)
             errors.seek(max(0, errors.seek(0, os.SEEK_END) - MAX_ERROR_BYTES))
             error_text = errors.read().decode("utf-8", "replace")
         try:
-            return _unpack_recording((Path(exchange) / "recording").read_bytes())
-        except (OSError, EncodingError, KeyError, TypeError, ValueError):
+            data = read_regular_file(exchange / "recording", MAX_RECORDING_BYTES)
+            return _unpack_recording(data)
+        except (OSError, NotRegularFile, EncodingError, KeyError, TypeError, ValueError):
             last_line = error_text.strip().split("\n")[-1][:200]
             reason = last_line or f"exit code {process.returncode}"
             raise RecordingError(
                 f"Running the notebook ended its process ({reason}): it may take "
                 f"{MAX_CPU_SECONDS} s of CPU time and {MAX_MEMORY_BYTES >> 30} GB of memory.",
             ) from None
+
+
+def _run_recorder(
+    exchange: Path, errors: BinaryIO, in_sandbox: bool
+) -> "subprocess.CompletedProcess[bytes]":
+    """Run `main` in a process of its own, in the folder with the copies of the notebook's files."""
+    variables = {"MPLBACKEND": "agg", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    module = ["-m", "course_import.record_calls"]
+    if in_sandbox:
+        packages = [Path(autograder.__file__).parent, Path(__file__).parent]
+        command = build_python_command([*module, SANDBOX_HOME], variables, packages, exchange)
+    else:
+        # "-P": no file beside the notebook, such as a json.py, is imported in place of a module that
+        # the recorder itself needs.
+        command = [sys.executable, "-P", *module, str(exchange)]
+    return subprocess.run(
+        command,
+        cwd=exchange / WORK_FOLDER,
+        env={**os.environ, **variables},
+        stdout=subprocess.DEVNULL,
+        stderr=errors,
+        stdin=subprocess.DEVNULL,
+        timeout=MAX_WALL_SECONDS,
+    )
 
 
 def _end_processes_in_folder(work: Path) -> None:
@@ -478,6 +498,7 @@ def main(exchange: Path) -> None:
     from IPython.display import display
 
     builtins.display = display  # type: ignore[attr-defined]
+    os.chdir(exchange / WORK_FOLDER)
     sys.path.insert(0, "")
     cells = json.loads((exchange / "cells.json").read_text("utf-8"))
     run = _NotebookRun()

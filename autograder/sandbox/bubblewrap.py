@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import site
+import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +12,7 @@ from contextlib import ExitStack, suppress
 from functools import cache
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import autograder
 from autograder.sandbox import bubblewrap_from_pypi
@@ -125,6 +127,7 @@ def build_bwrap_prefix(
     env: Mapping[str, str],
     visible_files: Mapping[str, Path],
     generated_files: Mapping[int, str],
+    home_folder: Path | None = None,
 ) -> list[str]:
     """Return the command line that starts bubblewrap (bwrap), without the command to run inside it.
 
@@ -139,12 +142,16 @@ def build_bwrap_prefix(
     generated_files : mapping of int to str
         Sandbox paths of files that do not exist outside. The key is the descriptor from which
         bwrap reads the file's content.
+    home_folder : Path, optional
+        Folder of this machine that is the home folder in the sandbox, and can be written to.
     """
     args = [str(program), "--die-with-parent", "--new-session", "--clearenv"]
     args += ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
     args += ["--unshare-cgroup-try", "--hostname", "sandbox"]
     if is_real_root():
-        args += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+        args += ["--cap-drop", "ALL"]
+        if home_folder is None:  # the fork server gives up root with these
+            args += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     else:
         uid, gid = os.getuid() or 1000, os.getgid() or 1000
         args += ["--unshare-user", "--uid", str(uid), "--gid", str(gid)]
@@ -159,7 +166,65 @@ def build_bwrap_prefix(
     args += ["--proc", "/proc", "--dev", "/dev"]
     args += ["--perms", "1777", "--tmpfs", "/tmp", "--tmpfs", "/dev/shm"]
     args += ["--dir", "/home", "--dir", SANDBOX_HOME]
+    if home_folder:
+        args += ["--bind", str(home_folder), SANDBOX_HOME]
     return [*args, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", SANDBOX_HOME, "--"]
+
+
+def build_python_command(
+    arguments: Sequence[str], env: Mapping[str, str], packages: Sequence[Path], home_folder: Path
+) -> list[str]:
+    """Return the command that runs a Python program in bubblewrap with one folder to write to.
+
+    It has no network, and sees the system's programs, this Python and the given files only.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        Python's arguments.
+    env : mapping of str to str
+        Environment variables in addition to those that Python needs.
+    packages : sequence of Path
+        Folders of packages that the program can import, beside those of the Python environment.
+    home_folder : Path
+        Folder that the program can write to. It is the home folder in the sandbox, `SANDBOX_HOME`,
+        and the current folder.
+
+    Raises
+    ------
+    SandboxError
+        If there is no program bwrap.
+    """
+    program = find_bubblewrap()
+    if program is None:
+        raise SandboxError(explain_missing())
+    variables = {
+        "HOME": SANDBOX_HOME,
+        "LANG": "C.UTF-8",
+        "PATH": f"{path_inside(sys.prefix)}/bin:/usr/bin:/bin",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": SANDBOX_COURSE,
+        **env,
+    }
+    visible_files = {f"{SANDBOX_COURSE}/{package.name}": package for package in packages}
+    prefix = build_bwrap_prefix(program, variables, visible_files, {}, home_folder)
+    return [*prefix, path_inside(sys.executable), "-s", "-P", *arguments]
+
+
+@cache
+def explain_why_no_command_runs() -> str:
+    """Return the reason that no Python program runs in bubblewrap here; "" if one does."""
+    if sys.platform != "linux":
+        return NOT_LINUX_MESSAGE
+    try:
+        with TemporaryDirectory() as folder:
+            command = build_python_command(["-S", "-c", ""], {}, [], Path(folder))
+            process = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    except (SandboxError, OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    if process.returncode:
+        return explain_failure(process.stderr.strip()[-300:] or f"exit code {process.returncode}")
+    return ""
 
 
 def _make_mount_arguments(
