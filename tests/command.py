@@ -16,7 +16,9 @@ _FORK_CONTEXT = multiprocessing.get_context("forkserver")
 _FORK_CONTEXT.set_forkserver_preload(["warm"])
 
 
-def autograder(*arguments, cwd=ROOT, env=(), here=False) -> subprocess.CompletedProcess:
+def autograder(
+    *arguments, cwd=ROOT, env=(), workers=False, trials=True
+) -> subprocess.CompletedProcess:
     """Run a command, and return its output and exit code.
 
     Parameters
@@ -26,8 +28,12 @@ def autograder(*arguments, cwd=ROOT, env=(), here=False) -> subprocess.Completed
     cwd : Path
     env : mapping, optional
         Further environment variables; those of the tests that begin with AUTOGRADER are removed.
-    here : bool
-        Run the functions of workers in the command's process: for tests that are not about workers.
+    workers : bool
+        Run the functions of workers in processes of their own, as outside of tests. By default they
+        run in the command's process, which saves their start-up.
+    trials : bool
+        Let a build run the notebook, compute the keys as another processor would, and grade the
+        solution. A build without these trials takes a tenth of the time.
     """
     variables = {
         name: value for name, value in os.environ.items() if not name.startswith("AUTOGRADER")
@@ -39,7 +45,8 @@ def autograder(*arguments, cwd=ROOT, env=(), here=False) -> subprocess.Completed
             str(cwd),
             {**variables, **dict(env)},
             output_paths,
-            here,
+            workers,
+            trials,
         )
         process = _FORK_CONTEXT.Process(target=_command, args=process_arguments, daemon=True)
         with mock.patch.dict(
@@ -60,15 +67,22 @@ def autograder(*arguments, cwd=ROOT, env=(), here=False) -> subprocess.Completed
 
 
 def _command(
-    arguments: list[str], cwd: str, env: dict[str, str], output_paths: list[str], here: bool
+    arguments: list[str],
+    cwd: str,
+    env: dict[str, str],
+    output_paths: list[str],
+    workers: bool,
+    trials: bool,
 ) -> None:
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
     for number, path in enumerate(output_paths, start=1):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), number)
-    if here:
+    if not workers:
         work_here()
+    if not trials:
+        build_without_trials()
     from autograder.cli import main
 
     sys.argv = ["autograder", *arguments]
@@ -89,3 +103,13 @@ def work_here(patch=setattr) -> None:
             raise CallFailed(repr(error)) from error
 
     patch(Worker, "run", run)
+
+
+def build_without_trials(patch=setattr) -> None:
+    """Let builds in this process keep to what the labs say: no notebook and no solution is run."""
+    from autograder.authoring import build
+    from autograder.platforms import solution_check
+
+    patch(build, "run_notebook_in_empty_folder", lambda notebook, course: notebook)
+    patch(build, "find_processor_dependent_results", lambda lab, keys: [])
+    patch(solution_check, "describe_solutions_without_full_score", lambda lab: [])

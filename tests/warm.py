@@ -12,6 +12,7 @@ import autograder.authoring.skeleton
 import autograder.cli.instructor
 import autograder.grading.run
 import autograder.intake
+import autograder.platforms.solution_check
 import autograder.reports.feedback_zips
 import autograder.reports.terminal
 import autograder.student.check_notebook

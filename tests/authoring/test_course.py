@@ -36,7 +36,7 @@ GOOD = 'title = "A"\nid = "a"\nlabs = ["one", "two"]\n'
 
 def run_command(course, *command, code=0):
     """Run a command of the autograder in a course's folder."""
-    ran = autograder(*command, cwd=course, here=True)
+    ran = autograder(*command, cwd=course)
     assert ran.returncode == code, f"{command}\n{ran.stdout[-3000:]}\n{ran.stderr[-3000:]}"
     assert "Traceback" not in ran.stderr
     return ran.stdout or ran.stderr

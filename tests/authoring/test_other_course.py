@@ -56,7 +56,7 @@ def copy_course(folder):
 
 def run_command(course, *command, code=0):
     """Run a command of the autograder in the course's folder."""
-    return require_success(autograder(*command, cwd=course, here=True), code)
+    return require_success(autograder(*command, cwd=course), code)
 
 
 def require_success(process, code=0):

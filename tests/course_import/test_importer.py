@@ -118,9 +118,9 @@ assert tiles(5, 7, side=2) == 9
 SLOW_WRITER = "import sys, time  # autograder-marker\ntime.sleep(60)\nopen(sys.argv[1], 'w')"
 
 
-def build_course(course, *labs):
+def build_course(course, *labs, trials=False):
     """Build a course, or some of its labs, without an error; return its messages."""
-    built = autograder("build", *labs, "--course", course, here=True)
+    built = autograder("build", *labs, "--course", course, trials=trials)
     assert built.returncode == 0, built.stderr
     return built.stderr
 
@@ -1189,7 +1189,7 @@ def mark_answer(course, lab, answer, exercise="Stack"):
     notebook = perfect(lab) if answer is None else with_answer(perfect(lab), exercise, answer)
     path = course.parent / "submission.ipynb"
     nbformat.write(notebook, path)
-    marked = autograder("mark", path, "--course", course, here=True)
+    marked = autograder("mark", path, "--course", course)
     assert marked.returncode == 0, marked.stdout + marked.stderr
     return json.loads(marked.stdout)
 

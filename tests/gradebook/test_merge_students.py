@@ -153,9 +153,9 @@ def stop_at_step(patch, step):
 
 def test_the_command(split):
     submit(split, "ada", NEW, b"of ada")
-    outcome = autograder("merge", "--classroom", split.root, here=True)
+    outcome = autograder("merge", "--classroom", split.root)
     assert outcome.returncode == 0, outcome.stderr
     assert "'Ada Lovelace' and 'ada' are one student's" in outcome.stdout
     assert "1 student with several folders merged. Run `autograder grade` next." in outcome.stderr
-    again = autograder("merge", "--classroom", split.root, here=True)
+    again = autograder("merge", "--classroom", split.root)
     assert "0 students with several folders merged." in again.stderr

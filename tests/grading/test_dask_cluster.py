@@ -50,8 +50,10 @@ def classroom(tmp_path_factory):
     return folder
 
 
-def run(folder, *arguments, here=False):
-    ran = autograder("grade", LAB, "--classroom", folder, "--json", "-", *arguments, here=here)
+def run(folder, *arguments, workers=True):
+    ran = autograder(
+        "grade", LAB, "--classroom", folder, "--json", "-", *arguments, workers=workers
+    )
     return ran, [json.loads(line) for line in ran.stdout.splitlines()]
 
 
@@ -601,7 +603,7 @@ def test_a_gradebook_that_goes_away_gets_a_sentence_and_loses_no_row(classroom, 
         (place.root / "gradebook.db").unlink()
         with pytest.raises(GradebookError, match="No result is lost"):
             writer.record_submission(place.read_submission("s01", LAB), graded_submission)
-    second_run, _ = run(place.root, here=True)
+    second_run, _ = run(place.root, workers=False)
     assert second_run.returncode == 0, second_run.stderr
     with Gradebook(place.db, "attention-labs") as writer:
         assert len(writer.find_assignment(LAB).submissions) == SUBMISSION_COUNT
@@ -633,7 +635,7 @@ def test_the_order_of_work_does_not_matter(classroom, local, tmp_path):
     names.reverse()
     for student, name in zip(students, names, strict=True):
         shutil.copytree(classroom / "submitted" / student, folder / "submitted" / name)
-    _, rows = run(folder, "--workers", "1", here=True)
+    _, rows = run(folder, "--workers", "1", workers=False)
     student_by_name = {name: student for student, name in zip(students, names, strict=True)}
     original_rows = [{**row, "student": student_by_name[row["student"]]} for row in rows]
     assert marks(original_rows) == marks([row for row in local if row["student"] in students])

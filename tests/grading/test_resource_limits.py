@@ -717,7 +717,7 @@ def classroom(tmp_path_factory):
 
 
 def autograder(*arguments):
-    return command.autograder(*arguments, here=True)
+    return command.autograder(*arguments)
 
 
 @pytest.fixture(scope="module")

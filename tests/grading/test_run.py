@@ -96,7 +96,7 @@ def graded_class(tmp_path_factory):
         classroom,
         "--json",
         classroom / "rows.jsonl",
-        here=False,
+        workers=True,
     )
     assert ran.returncode == 0, ran.stderr
     return classroom, rows_of((classroom / "rows.jsonl").read_text())
@@ -359,7 +359,6 @@ def test_without_follow_through_it_scores_nothing(graded_class, tmp_path):
         "--json",
         "-",
         "--no-follow-through",
-        here=True,
     )
     assert results_of(rows_of(ran.stdout), "cleo")["attention"]["score"] == 0
 
@@ -426,25 +425,25 @@ def marks_of(classroom, student):
 
 def test_a_changed_submission_replaces_its_old_marks(tmp_path):
     submit(tmp_path, "ada", perfect(LAB))
-    autograder("grade", LAB, "--classroom", tmp_path, here=True)
+    autograder("grade", LAB, "--classroom", tmp_path)
     assert marks_of(tmp_path, "ada") == 7
     submit(tmp_path, "ada", release(LAB))
-    ran = autograder("grade", LAB, "--classroom", tmp_path, here=True)
+    ran = autograder("grade", LAB, "--classroom", tmp_path)
     assert "1 submission marked" in ran.stderr
     assert marks_of(tmp_path, "ada") == 0
     submit(tmp_path, "ada", with_answer(perfect(LAB), "alignment", wrong("alignment", "no-tanh")))
-    autograder("grade", LAB, "--classroom", tmp_path, here=True)
+    autograder("grade", LAB, "--classroom", tmp_path)
     assert marks_of(tmp_path, "ada") == 3
     submit(tmp_path, "ada", nbformat.writes(perfect(LAB)).encode()[:5000])
-    autograder("grade", LAB, "--classroom", tmp_path, "--force", here=True)
+    autograder("grade", LAB, "--classroom", tmp_path, "--force")
     assert marks_of(tmp_path, "ada") == 0
     (tmp_path / "gradebook.db").unlink()
-    ran = autograder("grade", LAB, "--classroom", tmp_path, here=True)
+    ran = autograder("grade", LAB, "--classroom", tmp_path)
     assert "1 unchanged" in ran.stderr
     assert marks_of(tmp_path, "ada") == 0, "a new gradebook has what was found, too"
     with closing(sqlite3.connect(tmp_path / "gradebook.db")) as db, db:
         db.execute("UPDATE grade SET manual_score = 'much'")
-    ran = autograder("grade", LAB, "--classroom", tmp_path, here=True)
+    ran = autograder("grade", LAB, "--classroom", tmp_path)
     assert ran.returncode == 1 and "has an entry that cannot be read" in ran.stderr
     assert "Traceback" not in ran.stderr
 
@@ -538,7 +537,7 @@ def test_a_run_ended_in_the_middle_is_resumed(tmp_path, end, code, message):
     assert message in stderr and "Traceback" not in stderr
     result_count = len(list(tmp_path.glob("results/*/*.json")))
     assert result_count >= 2
-    ran = autograder("grade", LAB, "--classroom", tmp_path, "--json", "-", here=True)
+    ran = autograder("grade", LAB, "--classroom", tmp_path, "--json", "-")
     assert ran.returncode == 0, ran.stderr
     graded_count, cached_count = map(
         int, re.search(r"(\d+) submissions? marked, (\d+) unchanged", ran.stderr).groups()
@@ -604,7 +603,7 @@ def test_a_cause_is_traced_only_to_what_an_answer_calls(tmp_path):
     for student, source in (("ada", alone), ("bob", calls)):
         notebook = with_answer(wrong_softmax, "stable_softmax", source)
         submit(tmp_path, student, notebook, lab=other_lab)
-    ran = autograder("grade", other_lab, "--classroom", tmp_path, "--json", "-", here=True)
+    ran = autograder("grade", other_lab, "--classroom", tmp_path, "--json", "-")
     results = {
         row["student"]: row["message"]
         for row in rows_of(ran.stdout)

@@ -94,12 +94,10 @@ def graded_class(tmp_path_factory):
         path = folder / "submitted" / student / LAB / f"{LAB}.ipynb"
         path.parent.mkdir(parents=True)
         path.write_bytes(submission_bytes(fault))
-    process = autograder(
-        "grade", LAB, "--classroom", folder, "--json", folder / "rows.jsonl", here=True
-    )
+    process = autograder("grade", LAB, "--classroom", folder, "--json", folder / "rows.jsonl")
     assert process.returncode == 0, process.stderr
     for command in ("feedback", "report"):
-        assert autograder(command, "--classroom", folder, here=True).returncode == 0
+        assert autograder(command, "--classroom", folder).returncode == 0
     rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text("utf-8").splitlines()]
     files = [p for p in folder.rglob("*") if p.is_file() and folder / "submitted" not in p.parents]
     texts = {path: path.read_bytes().decode("utf-8", "replace") for path in files}

@@ -170,14 +170,14 @@ def test_githubs_workflow_has_the_job_that_the_reporter_expects(packages):
     ],
 )
 def test_a_wrong_command_is_one_sentence(arguments, code, sentence):
-    ran = autograder("package", *arguments, here=True)
+    ran = autograder("package", *arguments)
     assert ran.returncode == code and sentence in ran.stderr and "Traceback" not in ran.stderr
 
 
 def test_a_lab_that_is_not_released_is_refused(tmp_path):
     course = tmp_path / "course"
     shutil.copytree(Path(__file__).parents[1] / "other_course", course)
-    ran = autograder("package", "gradescope", "fair-dice", cwd=course, here=True)
+    ran = autograder("package", "gradescope", "fair-dice", cwd=course)
     assert ran.returncode == 1 and "fair-dice is not released: there is no file" in ran.stderr
     assert not (course / "dist").exists()
 

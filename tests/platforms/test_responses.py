@@ -440,12 +440,12 @@ def test_the_command_writes_the_requested_format(tmp_path):
     (folder / "whatever I called it.ipynb").write_bytes(release(LAB))
     output = tmp_path / "results" / "results.json"
     arguments = ("--lab", LAB, "--as", "gradescope", "--output", output)
-    ran = autograder("mark", folder, *arguments, here=True)
+    ran = autograder("mark", folder, *arguments)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
     reply = parse_response("gradescope", (tmp_path / "results" / "results.json").read_text("utf-8"))
     assert "The file was called" in reply["output"]
     (folder / f"{LAB}.ipynb").symlink_to("/etc/passwd")
-    ran = autograder("mark", folder, "--lab", LAB, here=True)
+    ran = autograder("mark", folder, "--lab", LAB)
     assert ran.returncode == 0 and "is not an ordinary file" in json.loads(ran.stdout)["unreadable"]
 
 
@@ -459,5 +459,5 @@ def test_the_command_writes_the_requested_format(tmp_path):
     ],
 )
 def test_a_wrong_command_is_one_sentence_and_a_usage_error(arguments, sentence):
-    ran = autograder("mark", *arguments, here=True)
+    ran = autograder("mark", *arguments)
     assert ran.returncode == 2 and sentence in ran.stderr and ran.stdout == ""

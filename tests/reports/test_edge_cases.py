@@ -4,6 +4,7 @@ import json
 import zlib
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 import numpy as np
 import pytest
@@ -234,9 +235,14 @@ def test_an_extension_moves_the_due_date_later(classroom, prepared):
 # Answer keys
 
 
+@cache
+def encode_softmax_key():
+    return answer_key.encode_key(lab(LAB).exercises["softmax"])
+
+
 def make_changed_key(change):
     """Return an exercise's answer key, and the same key after a change."""
-    data = answer_key.encode_key(lab(LAB).exercises["softmax"])
+    data = encode_softmax_key()
     header, arrays = decode(zlib.decompress(data))
     return data, zlib.compress(encode(*change(header, [np.array(a) for a in arrays])))
 

@@ -148,7 +148,7 @@ def test_sixty_answers_graded_in_a_spreadsheet(classroom, prepared):
     fill(
         classroom, {s: results(s, answer=answer) for s, answer in texts.items()}, gradebook=prepared
     )
-    outcome = autograder("answers", LAB, QUESTION, "--classroom", classroom.root, here=True)
+    outcome = autograder("answers", LAB, QUESTION, "--classroom", classroom.root)
     assert outcome.returncode == 0, outcome.stderr
     assert "60 answers, 60 without a mark." in outcome.stderr
     path = classroom.root / "answers" / LAB / f"{QUESTION}.csv"
@@ -186,7 +186,7 @@ def test_sixty_answers_graded_in_a_spreadsheet(classroom, prepared):
         sort_rows=lambda rows: rows[::-1],
     )
     import_outcome = autograder(
-        "answers", LAB, QUESTION, "--take", sheet, "--classroom", classroom.root, here=True
+        "answers", LAB, QUESTION, "--take", sheet, "--classroom", classroom.root
     )
     assert (import_outcome.returncode, import_outcome.stderr) == (0, "")
     assert (
@@ -537,7 +537,7 @@ def test_a_sheet_with_marks_that_were_not_imported_is_kept(room):
     write_sheet(room)
     assert [p.name for p in sorted(path.parent.glob("*.csv"))] == [f"{QUESTION}.csv"]
     fill_sheet(path, {"Ada Lovelace": ("1", "")}, target=path)
-    outcome = autograder("answers", LAB, QUESTION, "--classroom", room.root, here=True)
+    outcome = autograder("answers", LAB, QUESTION, "--classroom", room.root)
     old_sheet = path.with_name(f"{QUESTION}-earlier-1.csv")
     assert (
         f"The sheet that was there has marks that are not taken in; it is {old_sheet} now."

@@ -421,7 +421,7 @@ def test_the_command(term, tmp_path):
     text = (COURSE.root / "course.toml").read_text("utf-8")
     (tmp_path / "course.toml").write_text(f"{text}\n[term]\ndecimals = 0\n", "utf-8")
     options = ("--course", tmp_path, "--classroom", term.root)
-    outcome = autograder("feedback", LAB_1, "--give-back", *options, here=True)
+    outcome = autograder("feedback", LAB_1, "--give-back", *options)
     assert outcome.returncode == 0, outcome.stderr
     assert "12 pages of the term so far, term.html in each student's folder." in outcome.stderr
     assert f"{term.root / 'returned' / 'term'}: 12 pages." in outcome.stdout

@@ -228,7 +228,7 @@ def test_saved_functions_do_not_change_a_mark(tmp_path):
             (target / START_PAGE).write_text("{}")
             text = f"{reuse._DIGEST_PREFIX}{reuse._hash_source(source)}: x\n{source}"
             (target / reuse.REUSE_FOLDER / "multi_head_attention.py").write_text(text)
-    result = autograder("grade", lab, "--classroom", tmp_path, "--json", "-", here=True)
+    result = autograder("grade", lab, "--classroom", tmp_path, "--json", "-")
     assert result.returncode == 0, result.stderr
     marks = {"with": {}, "without": {}}
     for line in map(json.loads, result.stdout.splitlines()):

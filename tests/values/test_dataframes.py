@@ -309,7 +309,7 @@ ANSWERS = {
 
 
 def run(course, *command, code=0):
-    ran = autograder(*command, cwd=course, here=True)
+    ran = autograder(*command, cwd=course)
     assert ran.returncode == code, f"{ran.stdout[-3000:]}\n{ran.stderr[-3000:]}"
     return ran.stdout
 

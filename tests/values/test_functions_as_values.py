@@ -160,7 +160,7 @@ def course_of(folder, library, exercises):
 
 
 def run(course, *command, code=0):
-    ran = autograder(*command, cwd=course.root, here=True)
+    ran = autograder(*command, cwd=course.root)
     assert ran.returncode == code, f"{ran.stdout[-3000:]}\n{ran.stderr[-3000:]}"
     return ran.stdout
 
