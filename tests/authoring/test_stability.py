@@ -41,6 +41,12 @@ def test_a_reference_that_hangs_on_the_last_digits_is_named():
     )
 
 
+def test_a_threshold_at_a_short_fraction_is_exact_on_purpose():
+    half = lab_of(lambda x: x >= 0.5, lambda rng: inputs(np.array([1.0, 0.5, 0.25])))
+    assert find_unstable(half) == []
+    assert find_unstable(lab_of(lambda x: x == 0.3, lambda rng: inputs(np.array([0.3, 0.5]))))
+
+
 def test_a_misconception_that_hangs_on_the_last_digits_is_named():
     lab = lab_of(np.transpose, lambda rng: inputs(rng.normal(size=(3, 2))), hilbert)
     answer = lab.exercises["answer"]
@@ -89,6 +95,8 @@ def test_fractions_move_by_a_few_units_and_equal_ones_stay_equal():
     units = np.abs(moved[is_fraction] - array[is_fraction]) / np.spacing(np.abs(array[is_fraction]))
     assert (units > 0).all() and (units <= 6).all()
     assert moved[-2] == moved[-3]
+    rest = perturbation.perturb_last_digits(array, keeps_short_fractions=True)
+    assert np.array_equal(rest != array, np.isin(array, -0.3) | np.isnan(array))
 
 
 def test_other_arguments_do_not_move():
