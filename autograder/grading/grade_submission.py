@@ -500,8 +500,11 @@ class SubmissionGrader:
             text, html = finding.message, ""
         has_passed = finding.verdict is Verdict.PASS
         share, message = 0.0, finding.message
+        sentences = [_explain_undefined_variable(finding, answer_run)]
         if exercise.parts and run.outcomes and not (has_passed or finding.is_unwritten):
             share, sentence = self._judge_parts(exercise, run.outcomes, finding)
+            sentences.append(sentence)
+        for sentence in filter(None, sentences):
             message = f"{message} {sentence}"
             text = f"{text}\n{sentence}"
             html = f"{html}<p>{escape(sentence, quote=False)}</p>" if html else ""
@@ -838,6 +841,21 @@ def _explain_missing_outcomes(
     else:
         return None
     return Finding(verdict, observation=text)
+
+
+def _explain_undefined_variable(finding: Finding, answer_run: CellRun) -> str:
+    """Return a sentence on the error for which a cell does not define a variable; "" if none.
+
+    That error, such as a file that is not found, is the mistake to correct.
+    """
+    case = finding.shown_case
+    if case is None or case.mistake != "name-not-defined":
+        return ""
+    _, error = _explain_undefined_answer(answer_run)
+    error = error[:MAX_ERROR_CHARACTERS].rstrip(".")
+    if not error or error == case.outcome.error.rstrip("."):
+        return ""
+    return f"The cell of this answer failed: {error}."
 
 
 def _describe_passed_cases(visible: int, hidden: int) -> str:

@@ -284,6 +284,20 @@ def test_an_undefined_answer_is_explained_by_its_cell(answer_run, expected):
     assert grade_submission._explain_undefined_answer(answer_run) == expected
 
 
+def test_an_undefined_variable_is_explained_by_the_error_of_its_cell():
+    explain = grade_submission._explain_undefined_variable
+    error = "NameError: name 'table' is not defined"
+    outcome = SimpleNamespace(error=error)
+    case = SimpleNamespace(mistake="name-not-defined", outcome=outcome)
+    finding = Finding(Verdict.ERROR, shown_case=case)
+    failed = make_run(ename="FileNotFoundError", evalue="no file 'a.csv'.")
+    sentence = "The cell of this answer failed: FileNotFoundError: no file 'a.csv'."
+    assert explain(finding, failed) == sentence
+    assert explain(finding, make_run()) == ""
+    assert explain(finding, make_run(ename="NameError", evalue=error[11:])) == ""
+    assert explain(Finding(Verdict.WRONG), failed) == ""
+
+
 def name_cell(cell, name):
     cell.metadata["nbgrader"] = {"grade_id": name}
     return cell
