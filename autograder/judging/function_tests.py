@@ -31,7 +31,7 @@ import numpy as np
 from autograder.core.text_format import truncate
 from autograder.judging.student_calls import MAX_ERROR_CHARACTERS, LimitedOutputBuffer, pack_result
 from autograder.values.case_records import TEST_ARGUMENT, ComparisonRules, Inputs, Value
-from autograder.values.dataframes import is_pandas
+from autograder.values.dataframes import DataTable, is_pandas
 from autograder.values.value_types import (
     blank_like,
     convert_argument,
@@ -97,12 +97,17 @@ def run_test_function(function: Any, /, *args: Value, **kwargs: Value) -> Any:
         outcomes = dict(function())
         variables = {name: outcomes.pop(name) for name in names}
         # These variables are large. So the test finds them in its arguments only.
-        function = partial(dict, outcomes)
+        function = partial(_select_values, outcomes)
     test = kwargs[TEST_ARGUMENT]
     events, error = record_test_calls(function, namespace, **kwargs, **variables)
     if error:
         events += [FAILED_EVENT, _find_failed_line(error, test)]
     return ["value", variables, *events] if names else events
+
+
+def _select_values(values: Mapping[str, Any], /, *names: str) -> dict[str, Any]:
+    """Return the values of these variables, or of all."""
+    return {name: values[name] for name in names or values}
 
 
 def call_in_same_process(tested: Any, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
@@ -212,6 +217,29 @@ def equal_in_every_comparison(found: Value, expected: Value, *comparisons: Calla
             if not _passes_comparison(comparison, found, reference):
                 return False
     return True if applicable else None
+
+
+def without_labels(value: Value) -> Value:
+    """Return the entries of a pandas table as an array; return any other value as it is.
+
+    >>> without_labels([1, 2])
+    [1, 2]
+    """
+    if is_pandas(value):
+        return value.to_numpy()
+    return value
+
+
+def as_list(value: Value) -> Value:
+    """Return the entries of an array or a pandas table as a list; return any other value as it is.
+
+    >>> as_list(np.array([1, 2])), as_list((1, 2))
+    ([1, 2], (1, 2))
+    """
+    array = without_labels(value)
+    if isinstance(array, np.ndarray):
+        return array.tolist()
+    return value
 
 
 def _passes_comparison(comparison: Callable, found: Value, expected: Value) -> bool:
@@ -327,6 +355,29 @@ def zero_recorded_values(events: list[Value]) -> list[Value]:
 def has_recorded_value(events: Sequence[Value]) -> bool:
     """Return True if the calls of a test function gave a value, and not only objects and errors."""
     return any(event in (*DATA_EVENTS, *SIDE_EFFECT_EVENTS) for event in events[::2])
+
+
+def is_empty_answer(events: Sequence[Value]) -> bool:
+    """Return True if a test of variables got nothing but empty ones, such as a table without rows.
+
+    Zeros cannot stand in place of what they hold.
+
+    >>> is_empty_answer(["value", {"names": []}]), is_empty_answer(["value", {"count": 0}])
+    (True, False)
+    """
+    return len(events) == 2 and isinstance(events[1], dict) and not _has_contents(events[1])
+
+
+def _has_contents(value: Value) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_contents, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_contents, value))
+    if isinstance(value, DataTable):
+        return len(value.index) > 0 and bool(value.data)
+    if isinstance(value, np.ndarray):
+        return value.size > 0
+    return value is not None and value != ""
 
 
 def _missing_arguments(test: Callable, values: Mapping[str, Value]) -> list[str]:
@@ -447,7 +498,13 @@ def _pack_with_arrays(value: Value) -> tuple:
 
 def _change_argument(argument: Any, value: Any) -> None:
     """Give an argument, a list or a table for example, another value; it stays the same object."""
-    if isinstance(argument, list):
+    if isinstance(argument, list) and len(argument) == len(value):
+        for index, part in enumerate(argument):
+            if isinstance(part, (list, dict)) and type(part) is type(value[index]):
+                _change_argument(part, value[index])  # the test may hold this part, too
+            else:
+                argument[index] = value[index]
+    elif isinstance(argument, list):
         argument[:] = value
     elif isinstance(argument, (dict, set)):
         argument.clear()

@@ -293,7 +293,7 @@ class answers:
         Names of variables in the notebook. After
         ``answer_height = answers("height", "width")`` a call ``answer_height()`` returns a dict
         with copies of the two values. So ``check(answer_height)`` checks them like the result of a
-        function.
+        function. A call ``answer_height("width")`` returns one of them; the other need not exist.
     """
 
     def __init__(self, *names: str):
@@ -306,8 +306,8 @@ class answers:
             if name in notebook_globals:
                 self._copies[name] = _copy_if_possible(notebook_globals[name])
 
-    def __call__(self) -> dict[str, Any]:
-        return self.select(self._names)
+    def __call__(self, *names: str) -> dict[str, Any]:
+        return self.select(names or self._names)
 
     def select(self, names: Iterable[str]) -> dict[str, Any]:
         """Return the values of some of the variables; raise NameError if one is not defined."""

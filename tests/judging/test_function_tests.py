@@ -14,6 +14,7 @@ from autograder.judging.compare import compare_outcome
 from autograder.judging.failure_patterns import list_features
 from autograder.judging.function_tests import expect_error
 from autograder.judging.student_calls import call_student_function
+from autograder.student.check import answers
 from autograder.values.case_records import ComparisonRules, Inputs, TestCase
 
 RULES = ComparisonRules(
@@ -562,3 +563,43 @@ def test_a_case_of_some_variables_needs_no_others():
     assert compare_by_test_function(expected, {"height": 1.0}, 1e-7, inputs) is None
     sentence = compare_by_test_function(expected, {"height": 3.0}, 1e-7, inputs)
     assert sentence.startswith("In the entry 'height': ")
+
+
+def test_a_test_of_one_variable_needs_no_other(monkeypatch):
+    monkeypatch.setitem(globals(), "height", 3)
+    collected = answers("height", "width")
+    asks_height = 'def asks_height(answer):\n    assert answer("height")["height"] == 3\n'
+    events = run_test_function(collected, **inputs_for_test(asks_height).kwargs)
+    assert events == ["value", {"height": 3}]
+    with pytest.raises(NameError, match="width"):
+        collected()
+
+
+def test_a_test_names_its_variables_also_where_a_large_one_is_the_references(monkeypatch):
+    monkeypatch.setitem(globals(), "height", 3)
+    monkeypatch.setitem(globals(), "data", np.zeros(4))
+    asks = 'def asks(answer, data):\n    assert answer("height")["height"] < len(data)\n'
+    inputs = inputs_for_test(asks, as_due=["data"])
+    events = run_test_function(answers("height", "data"), **inputs.kwargs)
+    assert events[2:] == ["value", {"height": 3}]
+
+
+def test_a_list_in_a_list_that_is_changed_in_place_is_the_same_list():
+    asks_row = (
+        "def asks_row(flip):\n    grid = [[1, 2], [3, 4]]\n    row = grid[0]\n    flip(grid)\n"
+        "    assert row == [2, 1]\n"
+    )
+
+    def flip(grid):
+        for row in grid:
+            row.reverse()
+
+    def flip_copies(grid):
+        grid[:] = [row[::-1] for row in grid]
+
+    inputs = inputs_for_test(asks_row)
+    expected = run_test_function(flip, **inputs.kwargs)
+    for function, is_right in ((flip, True), (flip_copies, False)):
+        events = run_test_function(function, **inputs.kwargs)
+        message = compare_by_test_function(expected, events, 0.0, inputs)
+        assert (message is None) == is_right
