@@ -34,6 +34,7 @@ from autograder.judging.function_tests import (
     compare_by_test_function,
     has_recorded_value,
     inputs_for_test,
+    is_empty_answer,
     record_test_calls,
     zero_recorded_values,
 )
@@ -417,7 +418,7 @@ def _try_test(
         functions[name] = getattr(function, "__wrapped__", function)
     for name in objects:
         functions[name] = namespace[name]
-    answer = functions.get(test["subject"], lambda: _copy_answers(answers))
+    answer = functions.get(test["subject"], lambda *_: _copy_answers(answers))
     inputs = inputs_for_test(test["source"], **values)
     try:
         events, error = record_test_calls(answer, functions, **copy_inputs(inputs).kwargs)
@@ -443,8 +444,8 @@ def _try_test(
         )
     zeros = zero_recorded_values(expected)
     has_value = has_recorded_value(expected)
-    message = compare_by_test_function(expected, zeros, 0.0, copy_inputs(inputs))
-    expects_zeros = has_value and message is None
+    message = compare_by_test_function(expected, copy_value(zeros), 0.0, copy_inputs(inputs))
+    expects_zeros = has_value and message is None and not is_empty_answer(expected)
     alternatives = []
     for magnitude in (-1e6, 1e6):
         alternatives.append(copy_value([_replace_values(event, magnitude) for event in expected]))
