@@ -14,6 +14,11 @@ from course_import.assertions import Assertion, find_sides
 
 Matcher = Callable[[ast.AST], bool]
 
+# Functions of the engine that comparisons may call: what the author writes down as a list or an
+# array has no labels, and a list has none of an array's methods.
+ENGINE_FUNCTIONS = {"as_list", "without_labels"}
+_ARRAY_MAKERS = {"array", "asarray", "arange", "linspace", "zeros", "ones"}
+
 # Arguments that only say what is wrong.
 _MESSAGE_KEYWORDS = {"msg", "err_msg", "message", "verbose"}
 # Methods of unittest's test cases, which a comparison cannot call without such an object.
@@ -70,8 +75,10 @@ def make_comparison(assertion: Assertion, name: str, is_variable: bool) -> str:
     for side in sides:
         if side is own_sides[0]:
             new_sides.append(found)
-        else:  # a type that is asked for stays; a value that is asked for is that of the solution
-            new_sides.append(side if _is_type(side) else expected)
+        elif _is_type(side):
+            new_sides.append(side)
+        else:  # the value that is asked for is that of the solution
+            new_sides.append(_convert_as(side, expected))
     if get_called_name(test) in _UNITTEST_EQUALITIES:
         return f"assert {ast.unparse(new_sides[0])} == {ast.unparse(new_sides[1])}"
     new_test = _rebuild(test, dict(zip(map(id, sides), new_sides, strict=True)))
@@ -195,6 +202,15 @@ def _is_type(side: ast.expr) -> bool:
     """Return True for a name such as `float` or `np.float64`, which asks for a type."""
     is_name = isinstance(side, (ast.Name, ast.Attribute))
     return is_name and ast.unparse(side).rpartition(".")[2] in _TYPES
+
+
+def _convert_as(side: ast.expr, expected: ast.expr) -> ast.expr:
+    """Return the expected value as the list or the array that a test writes down for it."""
+    if isinstance(side, (ast.List, ast.Tuple)):
+        return ast.Call(ast.Name("as_list", ast.Load()), [expected], [])
+    if get_called_name(side) in _ARRAY_MAKERS:
+        return ast.Call(ast.Name("without_labels", ast.Load()), [expected], [])
+    return expected
 
 
 _TYPES = frozenset(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from autograder.authoring.python_names import (
+    find_bound_names,
     find_changed_names,
     find_free_names,
     find_read_or_assigned_names,
@@ -21,7 +22,7 @@ _BUILTIN_NAMES = set(dir(builtins))
 _RAISE_CONTEXTS = {"raises", "assertRaises", "assertRaisesRegex", "assert_raises"}
 _FIGURE_QUESTIONS = {"gca", "gcf", "gci", "get_fignums", "xlim", "ylim"}
 _FIGURE_MAKERS = {"subplots", "subplot", "figure", "axes"}
-_SOURCE_QUESTIONS = {"getsource", "getsourcelines"}
+_OBJECT_QUESTIONS = {"getsource", "getsourcelines", "dir"}
 _GENERATOR_MAKERS = {"default_rng", "RandomState", "Random"}
 _TEST_SEED = 1  # of a test that draws random numbers: its two runs draw the same
 _DISPLAY_NAMES = {"print", "display", "plt", "pylab", "fig", "ax"}
@@ -82,7 +83,7 @@ class NotebookDefinitions:
         self, cell: SourceCell, body: Sequence[ast.stmt], hidden: bool
     ) -> list[ast.stmt]:
         """Return the statements of earlier test cells that make the objects of a test."""
-        needed_names = find_free_names(ast.Module([*body], []))
+        needed_names = _find_names_read_first(body)
         statements: list[ast.stmt] = []
         for earlier in reversed(self._test_cells):
             if earlier.number >= cell.number or not earlier.tree:
@@ -94,7 +95,7 @@ class NotebookDefinitions:
                 names = needed_names & self._names_of_tests
                 if find_changed_names(statement) & names or _may_change(statement, names):
                     statements.insert(0, statement)
-                    needed_names |= find_free_names(statement)
+                    needed_names |= _find_names_read_first([statement])
         return statements
 
     def _add_imports(self, cell: SourceCell) -> None:
@@ -176,7 +177,10 @@ class NotebookDefinitions:
         body = [*self._find_earlier_statements(cell, body, hidden), *body]
         expectation = _ExpectErrors()
         body = [expectation.visit(deepcopy(part)) for part in body]
-        free_names = find_free_names(ast.Module(body, [])) - _BUILTIN_NAMES - {"expect_error"}
+        free_names = _find_names_read_first(body) - _BUILTIN_NAMES - {"expect_error"}
+        # A test that puts something in the place of a student's function changes it for the other
+        # functions, too. A test function cannot, so it must not run.
+        free_names -= {*find_bound_names(ast.Module(body, []))} & self._student_functions
         variables = [name for name in student_variables if name in free_names]
         if not body or (not subject and not variables):
             return None
@@ -189,7 +193,10 @@ class NotebookDefinitions:
             helper_functions |= find_free_names(ast.parse(source))
         helper_functions &= self._student_functions - {subject}
 
-        parts = ["found = answer()"] if variables else []
+        parts = []
+        if variables:
+            names = ", ".join(f'"{variable}"' for variable in variables)
+            parts.append(f"found = answer({names})")
         parts += [f'{variable} = found["{variable}"]' for variable in variables]
         if any("simplefilter" in ast.unparse(part) for part in body):
             # While an answer is called, NumPy is told not to warn. This test asks for its warnings.
@@ -323,7 +330,8 @@ class _SameProcessCallTransformer(ast.NodeTransformer):
 
     It becomes `call_in_same_process(draw, plt.gca)`: the figure is in the process in which students' code
     runs. So is one that the test makes for students to draw in, `plt.subplots()`; and the source of
-    a function, for `inspect.getsource` and `inspect.getsourcelines`.
+    a function, for `inspect.getsource` and `inspect.getsourcelines`; and the names of an object's
+    attributes, for `dir`.
 
     Parameters
     ----------
@@ -342,7 +350,7 @@ class _SameProcessCallTransformer(ast.NodeTransformer):
         owner = function.value.id if is_method else ""  # type: ignore[attr-defined]
         questions = _FIGURE_QUESTIONS | _FIGURE_MAKERS
         is_figure = owner in PYPLOT_NAMES and get_called_name(node) in questions
-        if is_figure or get_called_name(node) in _SOURCE_QUESTIONS:
+        if is_figure or get_called_name(node) in _OBJECT_QUESTIONS:
             self.is_used = True
             self.asks_for_figure |= is_figure
             name = ast.Name("call_in_same_process", ast.Load())
@@ -373,7 +381,7 @@ def _select_statements(
         )
         if statement in assertions or calls_helper:
             statements.append(statement)
-    needed_names = set().union(*map(find_free_names, statements))
+    needed_names = set().union(*(_find_names_read_first([part]) for part in statements))
     for statement in reversed(available):
         if statement in statements or isinstance(statement, ast.Assert):
             continue
@@ -385,8 +393,32 @@ def _select_statements(
         )
         if find_changed_names(statement) & needed_names or (is_earlier and has_effect):
             statements.append(statement)
-            needed_names |= find_free_names(statement)
+            needed_names |= _find_names_read_first([statement])
     return [_make_assert(statement) for statement in cell.tree.body if statement in statements]
+
+
+def _find_names_read_first(statements: Iterable[ast.stmt]) -> set[str]:
+    """Return the names that statements read before they set them, or never set.
+
+    >>> code = "v, t = f(x, t)\\nn += 1\\nassert v[0] == t[0] + n"
+    >>> sorted(_find_names_read_first(ast.parse(code).body))
+    ['f', 'n', 't', 'x']
+    """
+    names: set[str] = set()
+    names_in_functions: set[str] = set()  # read when the function is called, later
+    known_names: set[str] = set()
+    for statement in statements:
+        names_read = find_free_names(statement)
+        if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+            names_in_functions |= names_read
+            names_read = set()
+        if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and statement.value:
+            names_read |= find_free_names(statement.value)
+        if isinstance(statement, ast.AugAssign):
+            names_read |= find_read_or_assigned_names(statement.target)
+        names |= names_read - known_names
+        known_names |= find_changed_names(statement)
+    return names | (names_in_functions - known_names)
 
 
 def _has_asked_effect(

@@ -21,6 +21,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.authoring.python_names import (
+    find_bound_names,
     find_changed_names,
     find_classes,
     find_free_names,
@@ -38,7 +39,8 @@ from autograder.core.files import write_file
 from autograder.core.import_guard import ENGINE_PACKAGES
 from autograder.core.notebook_cells import make_grade_id, make_nbgrader_metadata, make_test_grade_id
 from autograder.core.text_format import format_count, join_words, truncate
-from autograder.judging.function_tests import COMPARED_VARIABLES, equal_in_every_comparison
+from autograder.judging import function_tests
+from autograder.judging.function_tests import COMPARED_VARIABLES
 from autograder.values.case_records import ComparisonRules, Tolerance, Value
 from autograder.values.value_types import blank_like, copy_value, values_agree
 from course_import import otter_source
@@ -49,7 +51,12 @@ from course_import.assertions import (
     read_assertions,
     uncomment_autotests,
 )
-from course_import.comparisons import asks_for_form, compares_part, make_comparison
+from course_import.comparisons import (
+    ENGINE_FUNCTIONS,
+    asks_for_form,
+    compares_part,
+    make_comparison,
+)
 from course_import.dependencies import (
     Dependencies,
     find_imported_dotted_names,
@@ -367,6 +374,15 @@ class _NotebookImporter:
         Functions and classes of solution cells, each with the cell of its last definition.
     variables : dict of str to list of SourceCell
         Variables that depend on solution cells, with the solution cells that they belong to.
+    places : dict of int to int
+        Place of each cell in the notebook, by the number of the cell.
+    first_settings : dict of (str, int) to int
+        Place of the first cell that sets a variable, by its name and the number of the solution
+        cell that it belongs to.
+    check_places : dict of str to int
+        Place in the source at which the check of each exercise stands, in the order of the checks.
+    prerequisites : dict of str to list of str
+        The other exercises on which each exercise builds.
     assertions : dict of int to list of Assertion
         Assertions of each test cell.
     without_comparison : dict of int to list of Assertion
@@ -377,6 +393,8 @@ class _NotebookImporter:
         Solution cells before each test cell, since the last tests.
     extracted_tests : dict of int to list of ExtractedTest
         Test functions that each test cell could be converted to.
+    own_variables : dict of str to set of str
+        Variables that students write just before a test function's cell, by the function's name.
     """
 
     def __init__(
@@ -391,6 +409,10 @@ class _NotebookImporter:
         self.exercises: dict[str, ExercisePlan] = {}
         self.functions: dict[str, SourceCell] = {}
         self.variables: dict[str, list[SourceCell]] = {}
+        self.places = {cell.number: place for place, cell in enumerate(cells)}
+        self.first_settings: dict[tuple[str, int], int] = {}
+        self.check_places: dict[str, int] = {}
+        self.prerequisites: dict[str, list[str]] = {}
         self._find_names_to_define()
         self.assertions: dict[int, list[Assertion]] = {}
         clocks = self._find_clocks()
@@ -414,6 +436,7 @@ class _NotebookImporter:
                 if assertion.kind == "value" and self._compares_part_only(assertion):
                     assertions[index] = replace(assertion, kind="property")
         self.extracted_tests = {}
+        self.own_variables: dict[str, set[str]] = {}
         for cell in self._select("test"):
             self.extracted_tests[cell.number] = list(self._convert_to_tests(cell))
 
@@ -429,24 +452,37 @@ class _NotebookImporter:
             for name in variables:
                 if solution:
                     self.variables.setdefault(name, []).append(solution)
+                    place = self.places[cell.number]
+                    self.first_settings.setdefault((name, solution.number), place)
 
     def _read_assertions(self, cell: SourceCell, is_otter: bool) -> list[Assertion]:
         try:
-            earlier_tests: list[ast.stmt] = []
-            for earlier in self._select("test"):
-                if earlier.number < cell.number and earlier.tree:
-                    earlier_tests += earlier.tree.body
             return read_assertions(
                 cell.source_with_pass_for_magics,
                 is_otter,
                 self.names_to_define,
                 cell.hidden_lines,
-                earlier_tests,
+                self._list_statements_of_earlier_tests(cell),
             )
         except SyntaxError as error:
             problem = f"it is no Python ({error.msg}, line {error.lineno})"
             self.reports[cell.number].problems.append(problem)
             return []
+
+    def _list_statements_of_earlier_tests(self, cell: SourceCell) -> list[ast.stmt]:
+        """Return the statements of the test cells above, but for names that other cells set since."""
+        statements: list[ast.stmt] = []
+        for earlier in self._select("given", "solution", "test"):
+            if earlier is cell:
+                break
+            if not earlier.tree:
+                continue
+            if earlier.role == "test":
+                statements += earlier.tree.body
+                continue
+            names = {*find_bound_names(earlier.tree)}
+            statements = [part for part in statements if names.isdisjoint(find_bound_names(part))]
+        return statements
 
     def _compares_part_only(self, assertion: Assertion) -> bool:
         """Return True for an assertion about a part of a value that has no comparison."""
@@ -463,7 +499,8 @@ class _NotebookImporter:
         source = make_comparison(assertion, name, is_variable)
         if not source:
             return ""
-        free_names = find_free_names(ast.parse(source)) - {"found", "expected", *dir(builtins)}
+        known_names = {"found", "expected", *ENGINE_FUNCTIONS, *dir(builtins)}
+        free_names = find_free_names(ast.parse(source)) - known_names
         imports, unknown_names = self.definitions.collect_sources(free_names)
         if unknown_names or not all(map(_imports_from_comparison_module, imports)):
             return ""
@@ -544,15 +581,42 @@ class _NotebookImporter:
                     asserted_lines,
                     hidden,
                     subject,
-                    [] if subject else variables,
+                    [] if subject else [*variables, *self._find_earlier_variables(cell, variables)],
                 )
                 if test:
+                    self.own_variables[test.name] = {*test.variables} & {*variables}
                     yield test
+
+    def _find_earlier_variables(self, test: SourceCell, variables: Sequence[str]) -> list[str]:
+        """Return the other variables of students' that a test of variables may read.
+
+        They are the submission's own: an author's test asks if the answers agree with each other.
+        """
+        names = []
+        for name in self.variables:
+            is_other = name not in (*variables, *self.functions)
+            if is_other and self._find_homes_before_test(name, test):
+                names.append(name)
+        return names
 
     def _is_written_just_before_test(self, name: str, test: SourceCell) -> bool:
         """Return True if students write this name in the solution cells just before the test."""
-        homes = [self.functions[name]] if name in self.functions else self.variables[name]
+        homes = self._find_homes_before_test(name, test)
         return any(answer_cell in self.recent_solutions[test.number] for answer_cell in homes)
+
+    def _find_homes_before_test(self, name: str, test: SourceCell) -> list[SourceCell]:
+        """Return the solution cells that a name belongs to, if it is set there before the test.
+
+        A given cell below the test may set a variable once more, from what the solution above
+        returns.
+        """
+        if name in self.functions:
+            return [self.functions[name]]
+        homes = []
+        for cell in self.variables[name]:
+            if self.first_settings[name, cell.number] < self.places[test.number]:
+                homes.append(cell)
+        return homes
 
     def list_cells_to_run(self) -> list[dict]:
         """Return the cells that `record_notebook` has to run, in the form that it takes."""
@@ -887,7 +951,7 @@ class _NotebookImporter:
             name for name in subjects if self._is_written_just_before_test(name, cell)
         } or subjects
         for test in self.extracted_tests[cell.number]:
-            names = {test.subject, *test.variables}
+            names = {test.subject, *self.own_variables[test.name]}
             own_assertions = []
             for assertion in assertions:
                 if names & assertion.names and assertion.hidden == test.hidden:
@@ -974,7 +1038,8 @@ class _NotebookImporter:
             if test.subject:
                 is_of_same_answer = other.subject == test.subject
             else:
-                is_of_same_answer = not {*test.variables}.isdisjoint(other.variables)
+                variables = self.own_variables[test.name]
+                is_of_same_answer = not variables.isdisjoint(self.own_variables[other.name])
             trial = self.recording.trials.get(other.name)
             if is_of_same_answer and trial and not trial.problem and not trial.expects_zeros:
                 return True
@@ -1003,7 +1068,7 @@ class _NotebookImporter:
         recent = self.recent_solutions[test.number]
         homes = []
         for name in names:
-            for cell in self.variables[name]:
+            for cell in self._find_homes_before_test(name, test):
                 if not recent or cell in recent:
                     homes.append(cell)
         if not homes:
@@ -1062,6 +1127,12 @@ class _NotebookImporter:
         )
         if names:
             return f"its solution reads {_quote_names(names)}, which a test sets"
+        for other in self.exercises.values():
+            if plan.variables and other is not plan and _have_same_answer(plan, other):
+                return (
+                    f"no statement of the answer sets {_quote_names(plan.variables)} apart from "
+                    f"`{other.name}`: compare what `{other.name}` gives instead"
+                )
         return ""
 
     def _find_read_variables_set_by_tests(
@@ -1085,7 +1156,27 @@ class _NotebookImporter:
         for cell in self._select("given", "solution"):
             if cell.tree is not None:
                 imported_names |= find_imported_names(cell.tree)
-        return sorted((names_read & names_in_tests) - imported_names)
+        names = (names_read & names_in_tests) - imported_names
+        return sorted(name for name in names if not self._is_constant_of_given_cells(name))
+
+    def _is_constant_of_given_cells(self, name: str) -> bool:
+        """Return True if given cells set a variable to a constant, and tests only to the same one.
+
+        Answers may set it to another; then a given cell below sets it again.
+        """
+        roles: list[str] = []
+        sources: set[str] = set()
+        for cell in self._select("given", "solution", "test"):
+            for statement in cell.tree.body if cell.tree else ():
+                if name not in find_changed_names(statement):
+                    continue
+                if cell.role != "test":
+                    roles.append(cell.role)
+                if cell.role != "solution":
+                    sources.add(ast.unparse(statement))
+        if not roles or {roles[0], roles[-1]} != {"given"} or len(sources) > 1:
+            return False
+        return re.fullmatch(rf"{name} = [-+.\w]+", sources.pop()) is not None
 
     def _find_definition(self, name: str) -> ast.FunctionDef | ast.ClassDef:
         for node in ast.walk(self.functions[name].tree):
@@ -1157,6 +1248,7 @@ class _NotebookImporter:
 
     def make_files(self, source_name: str) -> dict[str, str]:
         """Return the contents of the files in the lab's folder, by file name."""
+        self._order_checks()
         title = self._find_title().replace("\\", "").replace('"', "'")
         files = {"lab.toml": f'title = "{title}"\nminutes = 60\ndifficulty = "moderate"\n'}
         for plan in self.exercises.values():
@@ -1213,7 +1305,7 @@ class _NotebookImporter:
             rules,
             _number_equal_labels(_assign_parts_to_cases(selected_cases, parts)),
             domain,
-            self._find_prerequisites(plan),
+            self.prerequisites[plan.name],
             f"{CHECKS_PACKAGE}.{get_module_name(self.lab)}",
             equality,
         )
@@ -1333,7 +1425,10 @@ class _NotebookImporter:
         if not tests and not equalities:
             return ""
         if equalities:
-            head += "\nfrom autograder.judging.function_tests import equal_in_every_comparison\n"
+            text = "".join(equalities)
+            functions = [name for name in sorted(ENGINE_FUNCTIONS) if f"{name}(" in text]
+            imported = ", ".join(["equal_in_every_comparison", *functions])
+            head += f"\nfrom autograder.judging.function_tests import {imported}\n"
         return "\n\n".join([head, *tests, *equalities])
 
     def _find_prerequisites(self, plan: ExercisePlan) -> list[str]:
@@ -1353,6 +1448,25 @@ class _NotebookImporter:
             names |= used_exercises
         return [name for name in self.exercises if name in names and name != plan.name]
 
+    def _order_checks(self) -> None:
+        """Find the place of each exercise's check: below its tests and what it builds on.
+
+        Of exercises that build on each other, the first one builds on none of the others.
+        """
+        waiting = sorted(self.exercises.values(), key=lambda plan: self.places[plan.tests[-1]])
+        while waiting:
+            unchecked_names = {plan.name for plan in waiting}
+            plan = waiting[0]
+            for candidate in waiting:
+                if unchecked_names.isdisjoint(self._find_prerequisites(candidate)):
+                    plan = candidate
+                    break
+            waiting.remove(plan)
+            names = [name for name in self._find_prerequisites(plan) if name in self.check_places]
+            places = [self.check_places[name] for name in names]
+            self.prerequisites[plan.name] = names
+            self.check_places[plan.name] = max([self.places[plan.tests[-1]], *places])
+
     def _make_notebook_cells(self) -> Iterator[NotebookNode]:
         """Yield the cells of the lab's solution notebook."""
         asks_variables = any(plan.variables for plan in self.exercises.values())
@@ -1361,12 +1475,36 @@ class _NotebookImporter:
         if self.dependencies.files:
             setup += f"\n{make_files_import(self.lab, notebook=True)}"
         yield _make_code_cell(setup, "autograder", "setup")
+        grade_ids = self._make_grade_ids()
         for cell in self.cells:
-            yield from self._convert_cell(cell)
+            yield from self._convert_cell(cell, grade_ids[cell.number])
 
-    def _convert_cell(self, cell: SourceCell) -> Iterator[NotebookNode]:
+    def _make_grade_ids(self) -> dict[int, str]:
+        """Return a grade_id for each cell of the source, which no other cell of the lab has.
+
+        Names in the source may differ in a sign that a grade_id cannot have, or only in their ends.
+        """
+        used_ids = set()
+        for exercise in self.exercises:
+            used_ids |= {make_grade_id(exercise), make_test_grade_id(exercise)}
+        grade_ids = {}
+        for cell in self.cells:
+            name = re.sub(r"[^A-Za-z0-9-]+", "-", cell.name).strip("-")[:50]
+            if not name:
+                name = f"cell-{cell.number}"
+            if cell.role == "task":
+                name = f"answer-{name}"
+            grade_id, number = name, 1
+            while grade_id in used_ids:
+                number += 1
+                grade_id = f"{name}-{number}"
+            used_ids.add(grade_id)
+            grade_ids[cell.number] = grade_id
+        return grade_ids
+
+    def _convert_cell(self, cell: SourceCell, name: str) -> Iterator[NotebookNode]:
+        """Yield the lab's cells for a cell of the source; `name` is the grade_id of an answer."""
         cell_id = f"cell-{cell.number}"
-        name = re.sub(r"[^A-Za-z0-9-]+", "-", cell.name).strip("-")[:50] or cell_id
         if not cell.is_code:
             text = nbformat.v4.new_markdown_cell(cell.source, id=cell_id)
             if cell.attachments:
@@ -1377,7 +1515,7 @@ class _NotebookImporter:
                 answer = nbformat.v4.new_markdown_cell(
                     "(The source notebook has no answer to this task.)"
                 )
-                yield _add_answer_metadata(answer, f"answer-{name}", cell.points)
+                yield _add_answer_metadata(answer, name, cell.points)
             else:
                 yield (
                     _add_answer_metadata(text, name, cell.points)
@@ -1410,7 +1548,10 @@ class _NotebookImporter:
         """Return True if a cell only shows students' results, and no later cell needs it."""
         functions, variables = find_functions_and_variables(cell.tree)
         definitions = {*functions, *find_import_and_class_names(cell.tree)}
-        definitions |= {*variables} & self._find_later_names(cell)
+        names = self._find_later_names(cell)
+        for function in self.functions:  # it may be called later
+            names |= find_free_names(self._find_definition(function))
+        definitions |= {*variables} & names
         return not definitions and bool(
             find_read_or_assigned_names(cell.tree) & self.names_to_define
         )
@@ -1480,8 +1621,11 @@ class _NotebookImporter:
             yield _make_code_cell(source, f"cell-{cell.number}-makes", "setup")
         plans = [plan for plan in self.exercises.values() if cell.number in plan.tests]
         for plan in plans:
-            if plan.tests[-1] == cell.number:
-                yield from _make_exercise_check_cells(plan)
+            if plan.variables and plan.tests[-1] == cell.number:
+                yield _make_collecting_cell(plan)
+        for name, place in self.check_places.items():
+            if place == self.places[cell.number]:
+                yield _make_check_cell(self.exercises[name])
         if not plans:
             yield from self._keep_visible_test(cell)
 
@@ -1644,7 +1788,8 @@ def _make_equality_source(plan: ExercisePlan) -> str:
 
 def _load_equality(plan: ExercisePlan) -> Callable[[Value, Value], bool | None]:
     """Return the function that decides whether an answer's value is right."""
-    namespace: dict[str, Any] = {"equal_in_every_comparison": equal_in_every_comparison}
+    names = ["equal_in_every_comparison", *ENGINE_FUNCTIONS]
+    namespace: dict[str, Any] = {name: getattr(function_tests, name) for name in names}
     exec(_make_equality_source(plan), namespace)
     return namespace[plan.equality_name]
 
@@ -1687,6 +1832,14 @@ def _find_last_statement(tree: ast.Module, plan: ExercisePlan) -> int:
     return last
 
 
+def _have_same_answer(plan: ExercisePlan, other: ExercisePlan) -> bool:
+    """Return True if the answers of two exercises end with the same statement of a cell."""
+    if plan.answer_cell != other.answer_cell or not plan.answer_cell.tree:
+        return False
+    tree = plan.answer_cell.tree
+    return _find_last_statement(tree, plan) == _find_last_statement(tree, other)
+
+
 def _make_code_cell(source: str, cell_id: str, *tags: str) -> NotebookNode:
     cell = nbformat.v4.new_code_cell(source, id=cell_id)
     if tags:
@@ -1710,13 +1863,16 @@ def _add_answer_metadata(
     return cell
 
 
-def _make_exercise_check_cells(plan: ExercisePlan) -> Iterator[NotebookNode]:
-    """Yield the cell that checks an exercise; before it, one that collects its variables."""
-    if plan.variables:
-        names = ", ".join(f'"{name}"' for name in plan.variables)
-        cell_id = f"ask-{make_grade_id(plan.name)}"[:MAX_GRADE_ID_CHARACTERS]
-        yield _make_code_cell(f"{plan.name} = answers({names})", cell_id, "setup")
+def _make_collecting_cell(plan: ExercisePlan) -> NotebookNode:
+    """Return the cell that collects the variables of an exercise."""
+    names = ", ".join(f'"{name}"' for name in plan.variables)
+    cell_id = f"ask-{make_grade_id(plan.name)}"[:MAX_GRADE_ID_CHARACTERS]
+    return _make_code_cell(f"{plan.name} = answers({names})", cell_id, "setup")
+
+
+def _make_check_cell(plan: ExercisePlan) -> NotebookNode:
+    """Return the cell that checks an exercise."""
     name = make_test_grade_id(plan.name)
     check = _make_code_cell(f"check({plan.name})", name[:MAX_GRADE_ID_CHARACTERS])
     check.metadata["nbgrader"] = make_nbgrader_metadata(name, plan.points, grade=True, locked=True)
-    yield check
+    return check

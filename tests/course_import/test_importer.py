@@ -899,9 +899,9 @@ def test_properties_of_variables_become_a_check_that_takes_any_right_answer(cour
     names = {}
     exec((course / "course_checks/picks.py").read_text("utf-8"), names)
     test = names["answer_in_3"]
-    test(lambda: {"pick": 6, "spots": np.ones(4)}, limit=9)
+    test(lambda *_: {"pick": 6, "spots": np.ones(4)}, limit=9)
     with pytest.raises(AssertionError):
-        test(lambda: {"pick": 50, "spots": np.ones(4)}, limit=9)
+        test(lambda *_: {"pick": 50, "spots": np.ones(4)}, limit=9)
 
 
 @pytest.mark.long

@@ -1,0 +1,145 @@
+"""Cells of answers in an imported lab: each has a name of its own, and sets what is asked there."""
+
+import pandas as pd
+
+from course_import.importer import ExercisePlan, _load_equality, _NotebookImporter
+from course_import.nbgrader_source import SourceCell
+from course_import.record_calls import Recording
+
+STEP = SourceCell(2, "solution", "def step(v):\n    return v + 1", "step_1")
+TEST = SourceCell(3, "test", "assert step(v)[0] == v[0] + 1", "t", 1)
+SHOWN_ABOVE = SourceCell(4, "given", "v = step(v)")
+
+
+def make_importer(*cells):
+    return _NotebookImporter("lab", list(cells), False, set())
+
+
+def test_two_cells_whose_names_differ_in_a_sign_get_two_grade_ids():
+    long_name = "a-question-with-a-long-name-of-more-than-fifty-signs"
+    names = ["q7", "q7-", "q7_", f"{long_name}-1", f"{long_name}-2", "double", "", "test.double"]
+    cells = []
+    for number, name in enumerate(names, start=1):
+        cells.append(SourceCell(number, "solution", f"x_{number} = 1", name))
+    task = SourceCell(len(cells) + 1, "task", "", "q7", is_code=False)
+    importer = make_importer(*cells, task)
+    importer.exercises = {"double": ExercisePlan("double", cells[0])}
+    grade_ids = [*importer._make_grade_ids().values()]
+    assert grade_ids[:3] == ["q7", "q7-2", "q7-3"]
+    assert grade_ids[-1] == "answer-q7"
+    assert len({*grade_ids, "double", "test-double"}) == len(grade_ids) + 2
+    assert max(map(len, grade_ids)) <= 60
+
+
+def test_a_variable_that_a_cell_below_a_test_sets_again_is_no_answer_of_that_test():
+    first = SourceCell(1, "solution", "v = [1, 2]", "v")
+    importer = make_importer(first, STEP, SourceCell(7, "test", "assert v == [1, 2]", "v"), TEST)
+    assert importer._is_written_just_before_test("v", importer.cells[2])
+    importer = make_importer(first, SourceCell(9, "test", "v", "t"), STEP, TEST, SHOWN_ABOVE)
+    assert not importer._is_written_just_before_test("v", TEST)
+    assert importer._is_written_just_before_test("step", TEST)
+    later = SourceCell(5, "test", "assert v == [2, 3]", "t2", 1)
+    importer = make_importer(first, STEP, SHOWN_ABOVE, later)
+    assert importer._is_written_just_before_test("v", later)
+
+
+def test_two_exercises_that_end_with_one_statement_do_not_share_its_cell():
+    test = SourceCell(5, "test", "assert step(2) == 3 and v == 3", "t", 1)
+    importer = make_importer(STEP, SHOWN_ABOVE, test)
+    function = ExercisePlan("step", STEP, points_by_test={5: 0.5})
+    variable = ExercisePlan("answer_v", STEP, ["v"], {5: 0.5})
+    importer.exercises = {"step": function, "answer_v": variable}
+    importer.recording = Recording([], {}, {}, {}, {})
+    assert importer._explain_impossible(function) == ""
+    assert "compare what `step` gives" in importer._explain_impossible(variable)
+
+
+def test_a_constant_that_a_test_sets_as_a_given_cell_does_is_not_set_by_the_test():
+    given = SourceCell(1, "given", "g = 9.81")
+    fall = SourceCell(2, "solution", "def fall(t):\n    return g / 2 * t ** 2", "fall")
+    test = SourceCell(3, "test", "g = 9.81\nassert fall(0) == 0", "t", 1)
+    on_the_moon = SourceCell(4, "solution", "g = 1.62\nd = fall(2)", "moon")
+    again = SourceCell(5, "given", "g = 9.81")
+    for cells, names in (
+        ([given, fall, test], []),
+        ([given, fall, test, on_the_moon, again], []),
+        ([given, fall, test, on_the_moon], ["g"]),
+        ([fall, test], ["g"]),
+        ([given, fall, SourceCell(3, "test", "g = 1\nassert fall(0) == 0", "t", 1)], ["g"]),
+        ([SourceCell(1, "given", "g = [9.81]"), fall, test], ["g"]),
+    ):
+        importer = make_importer(*cells)
+        assert importer._find_read_variables_set_by_tests({"fall"}, [3]) == names
+
+
+def test_a_name_of_an_earlier_test_that_an_answer_sets_since_is_that_of_the_answer():
+    draw = SourceCell(1, "solution", "def draw(x):\n    return [x]", "draw")
+    test = SourceCell(2, "test", "picture = draw(3)\nassert picture == [3]", "t1", 1)
+    answer = SourceCell(3, "solution", "picture = draw(4)", "picture")
+    later = SourceCell(4, "test", "assert picture == [4]", "t2", 1)
+    importer = make_importer(draw, test, answer, later)
+    assert importer.assertions[2][0].names == {"draw"}
+    assert importer.assertions[4][0].names == {"picture"}
+
+
+def test_a_cell_that_sets_what_a_function_reads_is_no_illustration():
+    fall = SourceCell(1, "solution", "def fall(t):\n    return g / 2 * t ** 2", "fall")
+    on_the_moon = SourceCell(2, "solution", "g = 1.62\nd = fall(2)", "moon")
+    again, shown = SourceCell(3, "given", "g = 9.81"), SourceCell(4, "given", "print(d)")
+    importer = make_importer(fall, on_the_moon, again, shown)
+    assert not importer._is_illustration(again)
+    assert importer._is_illustration(shown)
+
+
+def test_the_check_of_an_answer_stands_below_those_of_what_it_builds_on():
+    root = SourceCell(1, "solution", "def root(x):\n    return x ** 0.5", "root")
+    trial = SourceCell(2, "solution", "y = root(4)", "trial")
+    ask_trial = SourceCell(3, "test", "assert y == 2", "t1", 1)
+    ask_root = SourceCell(4, "test", "assert root(9) == 3", "t2", 1)
+    importer = make_importer(root, trial, ask_trial, ask_root)
+    importer.exercises = {
+        "answer_y": ExercisePlan("answer_y", trial, ["y"], {3: 1}),
+        "root": ExercisePlan("root", root, points_by_test={4: 1}),
+    }
+    importer._order_checks()
+    assert importer.prerequisites == {"root": [], "answer_y": ["root"]}
+    sources = []
+    for cell in (ask_trial, ask_root):
+        sources.append([part.source for part in importer._make_check_cells(cell)])
+    assert sources == [['answer_y = answers("y")'], ["check(root)", "check(answer_y)"]]
+
+
+def test_of_two_exercises_that_call_each_other_only_one_builds_on_the_other():
+    even = SourceCell(1, "solution", "def even(n):\n    return n == 0 or odd(n - 1)", "even")
+    odd = SourceCell(2, "solution", "def odd(n):\n    return n > 0 and even(n - 1)", "odd")
+    test = SourceCell(3, "test", "assert even(2) and odd(3)", "t", 1)
+    importer = make_importer(even, odd, test)
+    for name, cell in (("even", even), ("odd", odd)):
+        importer.exercises[name] = ExercisePlan(name, cell, points_by_test={3: 1})
+    importer._order_checks()
+    assert importer.prerequisites == {"even": [], "odd": ["even"]}
+
+
+def test_a_variable_of_an_earlier_answer_is_the_submissions_own():
+    count = SourceCell(1, "solution", "count = 2", "count")
+    ask_count = SourceCell(2, "test", "assert count > 1", "t1", 1)
+    values = SourceCell(3, "solution", "values = [0] * count", "values")
+    ask_values = SourceCell(4, "test", "assert len(values) == count", "t2", 1)
+    importer = make_importer(count, ask_count, values, ask_values)
+    (test,) = importer.extracted_tests[4]
+    assert test.variables == ["values", "count"] and test.values == []
+    assert 'found = answer("values", "count")' in test.source
+    assert importer.own_variables[test.name] == {"values"}
+
+
+def test_a_series_is_compared_with_a_list_without_its_labels():
+    solution = SourceCell(1, "solution", "column = pd.Series([1, 2])", "column")
+    test = SourceCell(2, "test", "assert (column == [1, 2]).all()", "t", 1)
+    importer = make_importer(solution, test)
+    comparison = importer._make_comparison(importer.assertions[2][0], "column")
+    plan = ExercisePlan("answer_column", solution, comparisons=[comparison])
+    equals = _load_equality(plan)
+    expected = {"column": pd.Series([1, 2])}
+    assert equals({"column": pd.Series([1, 2], index=["a", "b"])}, expected)
+    assert not equals({"column": pd.Series([2, 1], index=[1, 0])}, expected)
+    assert not equals({"column": [1, 2]}, expected)
