@@ -357,15 +357,24 @@ def has_recorded_value(events: Sequence[Value]) -> bool:
     return any(event in (*DATA_EVENTS, *SIDE_EFFECT_EVENTS) for event in events[::2])
 
 
-def is_empty_answer(events: Sequence[Value]) -> bool:
+def is_empty_answer(expected: Value) -> bool:
     """Return True if a test of variables got nothing but empty ones, such as a table without rows.
 
     Zeros cannot stand in place of what they hold.
 
+    Parameters
+    ----------
+    expected : list of values, or a dict
+        Recorded results of the test's calls; the variables themselves in a case without a test.
+
     >>> is_empty_answer(["value", {"names": []}]), is_empty_answer(["value", {"count": 0}])
     (True, False)
+    >>> is_empty_answer({"count": 0, "names": []})
+    False
     """
-    return len(events) == 2 and isinstance(events[1], dict) and not _has_contents(events[1])
+    if not isinstance(expected, list) or len(expected) != 2 or not isinstance(expected[1], dict):
+        return False
+    return not _has_contents(expected[1])
 
 
 def _has_contents(value: Value) -> bool:
