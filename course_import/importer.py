@@ -559,6 +559,7 @@ class _NotebookImporter:
         """Yield test functions made from a cell: one for each function, one for all variables."""
         if not cell.tree:
             return
+        asks_for_recent = self._asks_for_recent_names(cell)
         for hidden in (False, True):
             lines: dict[str, set[int]] = {}
             variables: list[str] = []
@@ -567,7 +568,10 @@ class _NotebookImporter:
                     continue
                 names = []
                 for name in assertion.references:
-                    if name in self.variables and self._is_written_just_before_test(name, cell):
+                    if name not in self.variables:
+                        continue
+                    is_recent = self._is_written_just_before_test(name, cell)
+                    if is_recent or not (asks_for_recent or self._is_set_again(name)):
                         names.append(name)
                 _add_new(variables, names)
                 subjects = [*(assertion.names & set(self.functions))]
@@ -586,6 +590,19 @@ class _NotebookImporter:
                 if test:
                     self.own_variables[test.name] = {*test.variables} & {*variables}
                     yield test
+
+    def _is_set_again(self, name: str) -> bool:
+        """Return True if several cells set a variable: its value is not the same for all tests."""
+        cells = self._select("given", "solution", "test")
+        return sum(name in find_changed_names(cell.tree) for cell in cells) > 1
+
+    def _asks_for_recent_names(self, cell: SourceCell) -> bool:
+        """Return True if a test cell asks for something that students write just before it."""
+        for assertion in self.assertions[cell.number]:
+            for name in assertion.names & self.names_to_define:
+                if self._is_written_just_before_test(name, cell):
+                    return True
+        return False
 
     def _find_earlier_variables(self, test: SourceCell, variables: Sequence[str]) -> list[str]:
         """Return the other variables of students' that a test of variables may read.

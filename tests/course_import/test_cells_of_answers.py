@@ -132,6 +132,20 @@ def test_a_variable_of_an_earlier_answer_is_the_submissions_own():
     assert importer.own_variables[test.name] == {"values"}
 
 
+def test_a_test_that_asks_only_for_an_earlier_answer_is_kept():
+    count = SourceCell(1, "solution", "count = 2", "count")
+    ask_count = SourceCell(2, "test", "assert count > 1", "t1", 1)
+    total = SourceCell(3, "solution", "total = 2 * count", "total")
+    ask_again = SourceCell(4, "test", "assert type(count) != str", "t2", 1)
+    importer = make_importer(count, ask_count, total, ask_again)
+    (test,) = importer.extracted_tests[4]
+    assert test.variables == ["count"] and importer.own_variables[test.name] == {"count"}
+    changed = SourceCell(3, "solution", "count = 2 * count", "total")
+    between = [SourceCell(5, "test", "1", "t", 1), SourceCell(6, "solution", "n = 1", "n")]
+    importer = make_importer(count, ask_count, changed, *between, ask_again)
+    assert importer.extracted_tests[4] == []
+
+
 def test_a_series_is_compared_with_a_list_without_its_labels():
     solution = SourceCell(1, "solution", "column = pd.Series([1, 2])", "column")
     test = SourceCell(2, "test", "assert (column == [1, 2]).all()", "t", 1)
