@@ -470,7 +470,7 @@ class _NotebookImporter:
             return []
 
     def _list_statements_of_earlier_tests(self, cell: SourceCell) -> list[ast.stmt]:
-        """Return the statements of the test cells above, but for names that other cells set since."""
+        """Return the statements of the tests above, but for names that other cells set since."""
         statements: list[ast.stmt] = []
         for earlier in self._select("given", "solution", "test"):
             if earlier is cell:
@@ -1144,11 +1144,11 @@ class _NotebookImporter:
         )
         if names:
             return f"its solution reads {_quote_names(names)}, which a test sets"
-        for other in self.exercises.values():
-            if plan.variables and other is not plan and _have_same_answer(plan, other):
+        for neighbour in self.exercises.values():
+            if plan.variables and neighbour is not plan and _have_same_answer(plan, neighbour):
                 return (
                     f"no statement of the answer sets {_quote_names(plan.variables)} apart from "
-                    f"`{other.name}`: compare what `{other.name}` gives instead"
+                    f"`{neighbour.name}`: compare what `{neighbour.name}` gives instead"
                 )
         return ""
 
@@ -1444,8 +1444,8 @@ class _NotebookImporter:
         if equalities:
             text = "".join(equalities)
             functions = [name for name in sorted(ENGINE_FUNCTIONS) if f"{name}(" in text]
-            imported = ", ".join(["equal_in_every_comparison", *functions])
-            head += f"\nfrom autograder.judging.function_tests import {imported}\n"
+            import_list = ", ".join(["equal_in_every_comparison", *functions])
+            head += f"\nfrom autograder.judging.function_tests import {import_list}\n"
         return "\n\n".join([head, *tests, *equalities])
 
     def _find_prerequisites(self, plan: ExercisePlan) -> list[str]:
@@ -1849,12 +1849,12 @@ def _find_last_statement(tree: ast.Module, plan: ExercisePlan) -> int:
     return last
 
 
-def _have_same_answer(plan: ExercisePlan, other: ExercisePlan) -> bool:
+def _have_same_answer(plan: ExercisePlan, neighbour: ExercisePlan) -> bool:
     """Return True if the answers of two exercises end with the same statement of a cell."""
-    if plan.answer_cell != other.answer_cell or not plan.answer_cell.tree:
+    if plan.answer_cell != neighbour.answer_cell or not plan.answer_cell.tree:
         return False
     tree = plan.answer_cell.tree
-    return _find_last_statement(tree, plan) == _find_last_statement(tree, other)
+    return _find_last_statement(tree, plan) == _find_last_statement(tree, neighbour)
 
 
 def _make_code_cell(source: str, cell_id: str, *tags: str) -> NotebookNode:

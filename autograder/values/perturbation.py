@@ -18,7 +18,7 @@ def perturb_last_digits(value: Value, keeps_short_fractions: bool = False) -> Va
     Equal numbers stay equal, and whole numbers stay as they are, since they are often exact on
     purpose. Arrays of float32 and float16 stay as well: a unit in their last place is a large step,
     which no processor takes in a given input. Numbers in lists, tuples and mappings are changed, too.
-    With `keeps_short_fractions`, numbers such as 0.5 and 2.25 stay: they may be as exact on purpose.
+    With `keeps_short_fractions`, numbers such as 0.5 and 2.25 stay: they may be exact as well.
 
     >>> perturb_last_digits([0.3, 2.0, 7]) == [0.3, 2.0, 7], perturb_last_digits((2.0, 7))
     (False, (2.0, 7))
