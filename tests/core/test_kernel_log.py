@@ -15,17 +15,19 @@ from autograder.core.kernel_log import (
 
 
 @pytest.mark.parametrize("name", ["tornado.application", "tornado.general"])
-def test_only_the_error_about_a_closed_socket_is_left_out(name, caplog, monkeypatch):
+def test_only_the_error_about_a_closed_socket_is_left_out(name):
+    """The filter is asked: other programs in this process may change the loggers' other settings."""
     ignore_closed_sockets()
     ignore_closed_sockets()
     logger = logging.getLogger(name)
-    monkeypatch.setattr(logger, "disabled", False)  # an upgrade of a gradebook disables all loggers
     assert len([item for item in logger.filters if "ClosedSocket" in type(item).__name__]) == 1
-    for error in (ZMQError(errno.ENOTSOCK), ZMQError(errno.EINVAL), ValueError("x")):
-        logger.error("Exception in callback", exc_info=error)
-    logger.error("no exception")
-    errors = [record.exc_info and type(record.exc_info[1]) for record in caplog.records]
-    assert errors == [ZMQError, ValueError, None]
+    shown_errors = []
+    for error in (ZMQError(errno.ENOTSOCK), ZMQError(errno.EINVAL), ValueError("x"), None):
+        exc_info = error and (type(error), error, None)
+        record = logger.makeRecord(name, logging.ERROR, __file__, 1, "Exception", (), exc_info)
+        if logger.filter(record):
+            shown_errors.append(error and type(error))
+    assert shown_errors == [ZMQError, ValueError, None]
 
 
 @pytest.mark.parametrize(

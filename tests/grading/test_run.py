@@ -43,11 +43,7 @@ pytestmark = pytest.mark.skipif(bool(explain_unavailability()), reason=explain_u
 
 
 def autograder(*arguments, **options):
-    return run_command(
-        *arguments,
-        env={"AUTOGRADER_COURSE": str(ROOT)},
-        **{"here": True, **options},
-    )
+    return run_command(*arguments, env={"AUTOGRADER_COURSE": str(ROOT)}, **options)
 
 
 def exercises(name):
