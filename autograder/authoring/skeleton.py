@@ -23,6 +23,9 @@ from autograder.core.text_format import join_words
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _FIRST_LAB = "first-steps"  # the lab of a new course
+# What stands in a list of texts in TOML: texts, commas and comments, which may hold brackets.
+_LIST_PART = r"""\"[^"\n]*\"|'[^'\n]*'|#[^\n]*|,"""
+_LIST_CONTENT = rf"(?:{_LIST_PART}|\s)*"
 
 
 class SkeletonError(UsageError):
@@ -172,7 +175,7 @@ def _make_title(name: str) -> str:
 def add_lab(course: Course, name: str, files: Mapping[str, str]) -> None:
     """Write a lab's folder and add the lab to course.toml.
 
-    If the folder cannot be written, no part of it is left.
+    If the folder or course.toml cannot be written, no part of the folder is left.
 
     Parameters
     ----------
@@ -185,9 +188,13 @@ def add_lab(course: Course, name: str, files: Mapping[str, str]) -> None:
         for file, text in files.items():
             write_file(work_folder / file, text)
         work_folder.rename(folder)
-        add_to_course_list(course, "labs", name)
     except BaseException:
         shutil.rmtree(work_folder, ignore_errors=True)
+        raise
+    try:
+        add_to_course_list(course, "labs", name)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)  # the next try would find a lab of this name
         raise
 
 
@@ -212,27 +219,36 @@ def add_to_course_list(course: Course, entry: str, name: str) -> None:
     """
     path = course.root / COURSE_FILE
     text = path.read_text("utf-8")
-    pattern = rf"^{entry}\s*=\s*\[(.*?)\]"
-    match = re.search(pattern, text, re.M | re.S)
+    pattern = rf"^{entry}\s*=\s*\[({_LIST_CONTENT})\]"
+    match = re.search(pattern, text, re.M)
     if match is None and entry != "labs":
-        labs_pattern = r"^(labs\s*=\s*\[.*?\][^\n]*\n)"
-        text = re.sub(labs_pattern, rf"\g<1>{entry} = []\n", text, count=1, flags=re.M | re.S)
-        match = re.search(pattern, text, re.M | re.S)
+        labs_pattern = rf"^(labs\s*=\s*\[{_LIST_CONTENT}\][^\n]*\n)"
+        text = re.sub(labs_pattern, rf"\g<1>{entry} = []\n", text, count=1, flags=re.M)
+        match = re.search(pattern, text, re.M)
     if match is None:
         line = f"`{entry} = [...]`"
         raise SkeletonError(f"{path} has no line {line} to which {name!r} could be added.")
-    items = match[1].rstrip()
-    separator = ""
-    if items.strip():
-        separator = " " if items.endswith(",") else ", "
-    if "\n" in match[1]:
-        separator = separator.rstrip() + "\n    "
-        ending = ",\n"
-    else:
-        ending = ""
-    list_text = f'{items}{separator}"{name}"{ending}'
+    list_text = _append_item(match[1], name)
     write_file(path, text[: match.start(1)] + list_text + text[match.end(1) :])
     read_course(course.root)
+
+
+def _append_item(content: str, name: str) -> str:
+    """Return the text between the brackets of a TOML list with one more item.
+
+    >>> _append_item('"a"', "b")
+    '"a", "b"'
+    """
+    parts = [part for part in re.finditer(_LIST_PART, content) if part[0][0] != "#"]
+    if parts and parts[-1][0] != ",":
+        # Put the comma right behind the last item: behind a comment it would be part of it.
+        end = parts[-1].end()
+        content = f"{content[:end]},{content[end:]}"
+    items = content.rstrip()
+    if "\n" in content:
+        return f'{items}\n    "{name}",\n'
+    separator = " " if items else ""
+    return f'{items}{separator}"{name}"'
 
 
 def _make_solution_notebook(

@@ -324,6 +324,38 @@ def test_a_lab_of_several_exercises_and_one_added_later_can_be_built(course):
     assert len(list((course / "notebooks" / "walks" / "answers").glob("*.key"))) == 3
 
 
+@pytest.mark.parametrize(
+    ("labs", "added"),
+    [
+        ('["a", "b"]  # two', '["a", "b", "new"]  # two'),
+        ("[]", '["new"]'),
+        ('["a",\n "b",\n]', '["a",\n "b",\n    "new",\n]'),
+        ('[\n "a",\n "b"  # draft\n]', '[\n "a",\n "b",  # draft\n    "new",\n]'),
+        ('[\n "a",  # see [1], too\n]', '[\n "a",  # see [1], too\n    "new",\n]'),
+        ("[\n 'a',  # \"draft\n]", '[\n \'a\',  # "draft\n    "new",\n]'),
+        ("[\n]", '[\n    "new",\n]'),
+    ],
+)
+def test_a_lab_is_added_to_a_list_with_comments(tmp_path, labs, added):
+    path = tmp_path / "course.toml"
+    path.write_text(f'title = "T"\nid = "t"\nlabs = {labs}\ncriteria = true\n')
+    course = read_course(tmp_path)
+    skeleton.add_to_course_list(course, "labs", "new")
+    assert path.read_text() == f'title = "T"\nid = "t"\nlabs = {added}\ncriteria = true\n'
+    assert read_course(tmp_path).labs == (*course.labs, "new")
+    skeleton.add_to_course_list(course, "pages", "words.md")
+    assert read_course(tmp_path).pages == ("words.md",)
+    assert f'labs = {added}\npages = ["words.md"]\n' in path.read_text()
+
+
+def test_a_lab_that_cannot_be_listed_leaves_no_folder(course):
+    edit(course / "course.toml", "labs = ", '"labs" = ')
+    for _ in range(2):  # the second try would be told that there is such a lab
+        with pytest.raises(SkeletonError, match="has no line `labs = "):
+            write_lab(read_course(course), "walks")
+    assert not (course / "solutions" / "walks").exists()
+
+
 def test_an_exercise_that_cannot_be_added_changes_nothing(course, monkeypatch):
     def list_files():
         return {p: p.read_bytes() for p in course.rglob("*") if p.is_file()}
