@@ -22,7 +22,7 @@ QUESTIONS_SHOWN = 6  # questions that await manual grading, with the command for
 
 def describe_next_steps(course: Course) -> Iterator[str]:
     """Yield lines on the state of the class in this folder, with the commands to run next."""
-    classroom = Classroom(Path(os.environ.get(CLASSROOM_VARIABLE, "classroom")), course)
+    classroom = Classroom(Path(os.environ.get(CLASSROOM_VARIABLE) or "classroom"), course)
     submissions = classroom.list_submissions(course.labs)
     if not submissions:
         yield f"No submissions in {classroom.root} yet."

@@ -31,6 +31,12 @@ def steps(classroom, monkeypatch):
     return describe
 
 
+def test_an_empty_variable_names_no_class(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AUTOGRADER_CLASSROOM", "")
+    assert next(describe_next_steps(COURSE)) == "No submissions in classroom yet."
+
+
 def test_a_class_from_the_download_to_the_report(classroom, prepared, steps):
     assert steps().startswith("No submissions in") and "autograder collect DOWNLOAD" in steps()
 
