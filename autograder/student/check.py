@@ -94,7 +94,7 @@ class NotWrittenYet(CheckFailed):
     """The student has not changed the exercise's cell yet."""
 
 
-_passed_checks: dict[str, bool] = {}
+_passed_checks: dict[str, bool] = {}  # by exercise; the one checked last comes last
 
 
 def check(answer: Any) -> None:
@@ -116,7 +116,7 @@ def check(answer: Any) -> None:
     packages = answer_key.find_lab(key.name).packages
     forbidden_package = import_guard.find_forbidden_package(code, namespace, packages)
     if forbidden_package:
-        _passed_checks[key.name] = False
+        _record_check(key.name, passed=False)
         refusal = import_guard.describe_refusal(forbidden_package, packages)
         raise CheckFailed(f"{key.name}: {refusal}")
     if not key.test_cases:
@@ -134,14 +134,14 @@ def check(answer: Any) -> None:
             finding = _add_second_run(key, answer, finding)
             finding = _add_experimental_explanation(key, answer, finding)
     except TimeLimitExceeded as overrun:
-        _passed_checks[key.name] = False
+        _record_check(key.name, passed=False)
         raise CheckFailed(f"{key.name}: {overrun}") from None
     except KeyboardInterrupt:
-        _passed_checks[key.name] = False
+        _record_check(key.name, passed=False)
         raise CheckFailed(
             f"{key.name}: you interrupted the check, so there is no result."
         ) from None
-    _passed_checks[key.name] = finding.verdict is Verdict.PASS
+    _record_check(key.name, passed=finding.verdict is Verdict.PASS)
     note = _describe_other_environment(key)
     if finding.verdict is not Verdict.PASS:
         if note:
@@ -157,6 +157,12 @@ def check(answer: Any) -> None:
             namespace,
             lambda function: _judge_answer(key, function).verdict is Verdict.PASS,
         )
+
+
+def _record_check(name: str, *, passed: bool) -> None:
+    """Record the result of an exercise's check, in place of an earlier one, as the last of all."""
+    _passed_checks.pop(name, None)
+    _passed_checks[name] = passed
 
 
 def _describe_other_environment(key: ExerciseKey) -> str:
@@ -771,8 +777,12 @@ def _load_key_of_function(answer: Any, namespace: Mapping[str, Any]) -> Exercise
         )
     key = answer_key.load_exercise_key(_require_exercise_name(answer, namespace))
     if key.rules.calls_answer_directly:
-        for test_case in key.test_cases:
-            _require_fitting_signature(answer, key.name, test_case.inputs)
+        try:
+            for test_case in key.test_cases:
+                _require_fitting_signature(answer, key.name, test_case.inputs)
+        except CheckFailed:
+            _record_check(key.name, passed=False)
+            raise
     return key
 
 

@@ -1053,7 +1053,7 @@ def test_a_check_begins_with_the_note_on_a_renamed_function(monkeypatch, capsys)
     assert capsys.readouterr().out.startswith("Note: softmax!\n✓ ")
 
 
-@pytest.mark.parametrize("ending", ["interrupt", "import"])
+@pytest.mark.parametrize("ending", ["interrupt", "import", "time"])
 def test_a_check_without_a_result_takes_an_earlier_pass_back(
     no_earlier_checks, monkeypatch, ending
 ):
@@ -1061,15 +1061,30 @@ def test_a_check_without_a_result_takes_an_earlier_pass_back(
     assert no_earlier_checks == {"softmax": True}
 
     def interrupt(*_):
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt if ending == "interrupt" else check_module.TimeLimitExceeded("5 s")
 
-    if ending == "interrupt":
-        monkeypatch.setattr(check_module, "_judge_answer", interrupt)
-    else:
+    if ending == "import":
         monkeypatch.setattr(check_module.import_guard, "find_forbidden_package", lambda *_: "scipy")
-    with pytest.raises(CheckFailed, match=r"interrupted the check|`scipy` may not be imported"):
+    else:
+        monkeypatch.setattr(check_module, "_judge_answer", interrupt)
+    with pytest.raises(
+        CheckFailed, match=r"interrupted the check|`scipy` may not be imported|^softmax: 5 s$"
+    ):
         check(RIGHT)
     assert no_earlier_checks == {"softmax": False}
+
+
+def test_a_changed_first_line_takes_an_earlier_pass_back(no_earlier_checks):
+    check(RIGHT)
+    with pytest.raises(CheckFailed, match="cannot be called as"):
+        check(rename_function(lambda x: x))
+    assert no_earlier_checks == {"softmax": False}
+
+
+def test_the_last_check_is_the_last_also_if_it_is_not_the_first_of_its_exercise(no_earlier_checks):
+    no_earlier_checks |= {"softmax": True, "causal_mask": True}
+    check(RIGHT)
+    assert list(no_earlier_checks) == ["causal_mask", "softmax"]
 
 
 def test_exit_and_quit_raise_in_a_check_and_are_put_back():
