@@ -7,6 +7,7 @@ import subprocess
 import sys
 import zlib
 from copy import deepcopy
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -425,6 +426,22 @@ def test_what_a_kernel_logs_is_shown_only_if_it_dies(capfd):
         building.run_notebook_in_empty_folder(nbformat.v4.new_notebook(cells=[dies]), ROOT)
 
 
+def test_each_cell_of_a_solution_has_its_time(monkeypatch):
+    """Without a limit, a solution with an endless loop is built for ever."""
+    seconds = []
+
+    class Client:
+        def __init__(self, notebook, *, timeout=None, **_):
+            seconds.append(timeout)
+
+        def execute(self, env):
+            assert env["COURSE_BUILD"] == "1"
+
+    monkeypatch.setattr("nbclient.NotebookClient", Client)
+    building.run_notebook_in_empty_folder(nbformat.v4.new_notebook(), ROOT)
+    assert seconds == [building.MAX_CELL_SECONDS]
+
+
 def test_a_measurement_that_differs_is_no_drift():
     def notebook(text, *tags):
         output = nbformat.v4.new_output("stream", text=text)
@@ -503,6 +520,23 @@ def test_the_release_for_grading_keeps_the_marking_schemes_and_no_output():
     assert any("MARK SCHEME" in c.source for c in grading_notebook.cells)
     assert not any(c.get("outputs") for c in grading_notebook.cells)
     assert any(c.get("outputs") for c in release_notebook(solution("attention-masks"), MASKS).cells)
+
+
+def test_each_marking_scheme_belongs_to_the_first_question_below_it():
+    def question(name):
+        metadata = {"nbgrader": {"grade_id": name, "grade": True, "solution": True, "points": 1}}
+        return nbformat.v4.new_markdown_cell("", metadata=metadata)
+
+    def scheme(text):
+        return nbformat.v4.new_markdown_cell(
+            f"=== BEGIN MARK SCHEME ===\n{text}\n=== END MARK SCHEME ==="
+        )
+
+    cells = [question("none"), scheme("- a"), question("one"), question("two"), scheme("- b")]
+    lab = replace(MASKS)
+    vars(lab)["cells"] = [*cells, nbformat.v4.new_markdown_cell("Text."), question("three")]
+    assert lab.mark_schemes() == {"one": "- a", "three": "- b"}
+    assert lab.manual_questions == dict.fromkeys(("none", "one", "two", "three"), 1)
 
 
 def test_every_lab_has_a_place_in_the_course():

@@ -1,6 +1,7 @@
 """Test the students' zip: it holds no solution and no instructor's code, and works by itself."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -174,7 +175,11 @@ def test_packages_for_students_have_the_versions_installed_here(tmp_path):
         assert "nh3" in project["dependencies"]
         assert list(project["optional-dependencies"]) == ["lab"]
         assert files["constraints.txt"].decode().count(f"\nnh3=={version('nh3')}\n") == 1
-        assert files["README.md"].decode().startswith("# A\n")
+        readme = files["README.md"].decode()
+        assert readme.startswith("# A\n")
+        oldest, newest = re.findall(r"3\.(\d+)", project["requires-python"])
+        assert f"Python 3.{oldest}" in readme and f"or 3.{int(newest) - 1}" in readme
+        assert f"3.{newest}" not in readme
 
 
 @pytest.mark.long

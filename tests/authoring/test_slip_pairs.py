@@ -203,9 +203,11 @@ def test_a_pair_is_told_from_one_slip_in_one_case_and_from_the_other_in_another(
     assert all(exercise.predict_slip_pairs()), "one case each"
 
 
-def test_a_pair_that_the_author_has_combined_is_not_made_again():
+@pytest.mark.parametrize("in_order", [True, False])
+def test_a_pair_that_the_author_has_combined_is_not_made_again(in_order):
     exercise = make_exercise()
-    exercise.combined_misconception(no_scale, squared)(squares)
+    slips = [no_scale, squared] if in_order else [squared, no_scale]
+    exercise.combined_misconception(*slips)(squares)
     names = [pair.name for pair in exercise.make_slip_pairs()]
     assert names == ["no-scale + negative", "squared + negative"]
 

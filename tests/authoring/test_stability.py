@@ -135,6 +135,7 @@ def test_the_other_process_computes_as_another_processor():
         )
         found[name] = json.loads(ran.stdout)
     assert found["there"][0] == [] and ran.stderr == ""
+    assert stability.make_environment_of_other_processor()["OMP_NUM_THREADS"] == "2"
     if not found["here"][1]:
         pytest.skip("NumPy's linear algebra is not OpenBLAS here")
     assert found["there"][1][0]["num_threads"] in (1, 2)  # one where there is one core only

@@ -158,6 +158,16 @@ def test_an_exercise_with_visible_cases_only_is_warned_about():
     assert find_lab_warnings(lab) == []
 
 
+def test_a_proposed_domain_is_warned_about_and_not_what_it_would_mend():
+    lab = lab_of(lambda x: x + 1, lambda rng: inputs(1), lambda rng: inputs(2))
+    domain = lab.exercises["answer"].domain(sizes={"n": (1, 60)}, proposed=True)
+    domain(lambda rng, n: inputs(n))
+    (sentence,) = find_lab_warnings(lab)
+    assert sentence.startswith(
+        "a-lab: the domain of answer is proposed, and no answer is tested in"
+    )
+
+
 def test_a_cell_that_uses_an_answer_without_ready_is_named():
     lab = lab_of(lambda x: x + 1, lambda rng: inputs(int(rng.integers(1000))))
     graded = {"nbgrader": {"grade_id": "test-answer", "grade": True}}
@@ -301,6 +311,7 @@ def test_a_wrong_answer_gets_the_points_of_its_right_parts():
         ((True, True, True, True), 1.0),
         ((True, True, False, True), 0.5),
         ((True, False, True, True), 0.8),
+        ((False, True, True, True), 0.8),
         ((True, True, True, False), 0.7),
         ((True, False, False, False), 0.0),
     ):
@@ -326,6 +337,17 @@ def test_a_wrong_answer_gets_the_points_of_its_right_parts():
 def test_points_of_parts_that_contradict_the_cases_are_refused(points, parts, cases, message):
     with pytest.raises(ExerciseError, match=message):
         find_lab_weaknesses(make_exercise_with_parts(points, parts, *cases).lab)
+
+
+def test_parts_leave_points_for_the_edge_cases_of_a_domain():
+    for points, message in ((3, "and edge cases of the domain, would cost nothing"), (4, "")):
+        exercise = make_exercise_with_parts(points, {"a": 3}, ("two", 2, "a"))
+        exercise.domain(sizes={"n": (1, 9)})(lambda rng, n: inputs(n))
+        if message:
+            with pytest.raises(ExerciseError, match=message):
+                exercise.check_parts()
+        else:
+            exercise.check_parts()
 
 
 @pytest.mark.parametrize("parts", [{"a": 2, "b": 2}, {"a": -1, "b": 2}])
