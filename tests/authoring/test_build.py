@@ -20,7 +20,7 @@ from autograder.authoring import build as building
 from autograder.authoring.build import build_labs, build_page_notebooks, normalize_notebook
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.lab import read_lab, read_labs
-from autograder.authoring.preprocessors import ClearOutputsOfAnswers
+from autograder.authoring.preprocessors import AllowTestErrors, ClearOutputsOfAnswers
 from autograder.authoring.released_notebook import BuildError, release_notebook
 from autograder.core.course import read_course
 from autograder.core.notebook_cells import get_grade_id, make_grade_id
@@ -537,6 +537,20 @@ def test_each_marking_scheme_belongs_to_the_first_question_below_it():
     vars(lab)["cells"] = [*cells, nbformat.v4.new_markdown_cell("Text."), question("three")]
     assert lab.mark_schemes() == {"one": "- a", "three": "- b"}
     assert lab.manual_questions == dict.fromkeys(("none", "one", "two", "three"), 1)
+
+
+def test_a_test_cell_may_fail_and_keeps_its_tags():
+    tags = {"test": ["slow"], "answer": [], "other": ["setup"]}
+    cells = []
+    for name, roles in (("test", {"grade": True}), ("answer", {"solution": True}), ("other", {})):
+        metadata = {"nbgrader": {"grade": False, "solution": False, **roles}, "tags": tags[name]}
+        cells.append(nbformat.v4.new_code_cell("x", metadata=metadata))
+    del cells[1].metadata["tags"]
+    text = nbformat.v4.new_markdown_cell("x", metadata={"nbgrader": {"grade": True}})
+    notebook, _ = AllowTestErrors()(nbformat.v4.new_notebook(cells=[*cells, text]), {})
+    assert [cell.metadata.get("tags") for cell in notebook.cells] == [
+        *(["slow", "raises-exception"], None, ["setup"], None)
+    ]
 
 
 def test_every_lab_has_a_place_in_the_course():

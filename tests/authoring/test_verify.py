@@ -247,6 +247,17 @@ def test_a_misconception_that_raises_in_every_case_must_declare_it():
     )
 
 
+def test_the_error_of_the_first_case_is_quoted():
+    lab = lab_of(lambda x: -x, draw_vector, lambda rng: inputs(rng.normal(size=7)))
+    lab.exercises["answer"].misconception(means="m", nudge="n")(fail_with_size)
+    (sentence,) = find_lab_weaknesses(lab)
+    assert "'fail-with-size' raises in every case, KeyError: 4." in sentence
+
+
+def fail_with_size(x):
+    raise KeyError(x.size)
+
+
 def test_a_result_in_an_edge_case_does_not_excuse_errors():
     lab = lab_of(lambda x: -x, draw_vector)
     answer = lab.exercises["answer"]
