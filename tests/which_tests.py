@@ -22,6 +22,7 @@ TESTS = {
         "tests/style/test_docs.py",
         "tests/student",
         "tests/grading/test_run.py",
+        "tests/grading/test_progress.py",
     ],
     # Their messages and values are compared by the tests of these packages, too.
     "autograder/judging/": ["tests/judging", "tests/values", "tests/student"],

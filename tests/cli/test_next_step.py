@@ -72,6 +72,18 @@ def test_a_class_from_the_download_to_the_report(classroom, prepared, steps):
     assert "1 submission is not graded yet" in steps()
 
 
+def test_a_graded_submission_without_a_notebook_is_not_to_be_graded_again(
+    classroom, prepared, steps
+):
+    (classroom.submitted / "ada" / LAB).mkdir(parents=True)
+    assert "1 submission is not graded yet" in steps()
+    fill(classroom, {"ada": results("ada")}, gradebook=prepared)
+    for path in (classroom.submitted / "ada" / LAB).iterdir():
+        path.unlink()
+    assert "1 submission by 1 student." in steps()
+    assert "not graded yet" not in steps()
+
+
 def test_a_course_with_a_mistake_is_one_sentence(tmp_path, monkeypatch):
     from click.testing import CliRunner
 
