@@ -271,6 +271,189 @@ def test_a_picture_is_described_and_suits_both_themes(name):
     assert (pixels[[0, 0, -1, -1], [0, -1, 0, -1], 3] == 0).all(), "a corner has a background"
 
 
+ALIBI = (
+    -np.abs(np.subtract.outer(np.arange(5), np.arange(5))) / 2.0 ** np.arange(1, 9)[:, None, None]
+)
+FRAMED = np.zeros((6, 6))
+FRAMED[[3, 4, 5], [1, 2, 3]] = 0.2, 0.4, 0.9  # in the frames of an induction head
+STATES = [(np.array([2.0]), np.array([total]), np.array([[1.0, 3.0]])) for total in (2.0, 4.0, 5.0)]
+ONE_RUN = ([4.0] * 250 + [2.0] * 350, {300: 0.25, 450: 0.5, 600: 0.75}, {"start 0": RUN})
+
+# What a reader who cannot see the picture is told of its numbers. Arguments that are None are those
+# of `DRAWN_PICTURES`; the other ones tell apart what is equal there.
+TOLD_NUMBERS = [
+    ("bars", None, "one: word 1 0.700, word 2 0.200, word 3 0.100; two: word 1 0.333, word 2"),
+    (
+        "states",
+        (WEIGHTS[:, ::-1], ["s", "-s"]),
+        "the largest weight of a row stands at the words 3, 1",
+    ),
+    (
+        "dots",
+        ("a", VECTOR, {"b": VECTOR, "c": -VECTOR, "d": 0 * VECTOR}),
+        "for b, dot product 1.01, the cloud rises to the right; for c, dot product -1.01, the cloud is round; "
+        "for d, dot product 0.00, the cloud lies on the line at 0",
+    ),
+    (
+        "alignment",
+        None,
+        "from 0.1000 to 0.7000. The largest weight of each row: le → the; x: all equal",
+    ),
+    ("maxima", None, "from 0.3333 for x, on the line, to 0.7000 for le"),
+    ("one temperature", None, "The largest weights of the rows are 0.333 to 0.700"),
+    ("norms", None, "The norm of the context vector is smallest, 0.10, at -1.00 times s"),
+    ("slow turn", None, "At the beginning: a 1.00, b 0.25; at the end: a 0.00, b 0.75"),
+    ("under a mask", None, "with 3 ticks: a attends to a 1.00; b attends to a 0.25, b 0.75"),
+    ("tables", None, "Ticks in each row: both, 1, 2; one, 2, 2"),
+    ("three masks", None, "x, 1 cells hidden: a most at c, 1.00; b most at d, 0.75"),
+    ("hidden", None, "Ones in each row: one, 1, 0; two, 2, 2"),
+    ("masked", None, "Zeros in each row: one, 1, 0; two, 1, 0"),
+    ("learning", None, "from the first row to the last, the largest weight is at position 0, 1"),
+    (
+        "cross-attention",
+        None,
+        "one: row maxima of 0.33 or more; largest weights: le → the, x → the",
+    ),
+    ("questions", None, "“who?” gives a 0.70, b 0.20, c 0.10 and a 0.33, b 0.33, c 0.33"),
+    ("split", None, "head 0 has (00, 01), (02, 03), (04, 05)"),
+    ("heads", None, "head 1 has (1.00, 0.00), (0.25, 0.75)"),
+    ("influence", None, "One, word 0 on 0, word 1 on 1; two, word 0 on 1, word 1 on 0"),
+    ("groups", None, "with 2 heads of keys, query heads 0 to 7 use 0 0 0 0 1 1 1 1"),
+    (
+        "counts",
+        None,
+        "64 heads of keys, 268 million, of which 134 in w_k and w_v; 8 heads of keys, 151",
+    ),
+    ("sizes", None, "one: vectors 75%, norms 25%; two: vectors 25%, norms 75%"),
+    ("losses", None, "uniform 5.35, the model 0.97"),
+    ("next tokens", None, "at 0.5, le 0.70, x 0.20, y 0.10; at 2, le 0.33, x 0.33, y 0.33"),
+    ("head scores", None, "one: layer 0: 1.00, 0.00; layer 1: 0.25, 0.75. two: layer 0: 1.00"),
+    ("two heads", ({"one": SQUARE[:, ::-1]}, ["a", "b"]), "(query → key): a 0 → b 1, b 1 → a 0"),
+    ("repeated", ({"none": np.arange(5.0)}, 3), "none, first time 0.5, second time 3.5"),
+    (
+        "lens",
+        None,
+        "token vectors 14.60, attention 0 7.50. A dashed line marks a uniform guess: 5.35",
+    ),
+    ("attribution", None, "layer 0, head 0 -0.01, feed-forward 0 4.00"),
+    ("two orders", None, "In the first: a: 1.00 to a, 0.00 to b; b: 0.25 to a, 0.75 to b"),
+    ("waves", None, "How often each crosses zero: column 0: 6; column 8: 0"),
+    ("likeness", None, "Each curve has its peak of 9 at its own position"),
+    ("clocks", (WAVES, [0, 1], 1, 3), "columns 0 and 1 by 3.000; columns 2 and 3 by 0.300"),
+    (
+        "hands",
+        None,
+        "pair 0 4.28; pair 2 6.26; pair 4 6.28; pair 8 6.28. The dot product of the two",
+    ),
+    ("slopes", (ALIBI,), "h = 1: bias -2 and factor 0.14"),
+    (
+        "seen",
+        None,
+        "pair 0: 3 turns; pair 1: 0.3 turns. Of 2 pairs, 1 make less than one full turn",
+    ),
+    ("beyond", None, "one: no positions 0.33 to 0.00, sinusoids 0.33 to 0.00"),
+    (
+        "slope of a loss",
+        None,
+        "slope 1.649; a straight line through the points 0.9 to the left and to",
+    ),
+    (
+        "prediction minus target",
+        None,
+        "right answer (y): 1.000, 0.000, 0.000; gradient (p − y): -0.300",
+    ),
+    ("valley", None, "one begins at (1.0, 0.0) and after 1 steps is at (0.25, 0.75)"),
+    ("emerging", None, "one: row maxima from 0.33 to 0.70; largest weights: le → the, x → the"),
+    (
+        "progress",
+        ([5.0] * 10 + [2.0] * 20, {0: 0.1, 9: 0.5, 29: 0.8}, {"chance": 0.1}),
+        "The loss falls from 5.00 to 2.00 nats. The share of linked words found goes from 10% to 80%; "
+        "lines across: chance 10%",
+    ),
+    ("misses", None, "one and two. other word: 3 and 4"),
+    (
+        "rates",
+        None,
+        "over 3 steps: a straight line up to 0.2 at step 2, then half a cosine down to 0.1",
+    ),
+    ("a run", ONE_RUN, "step 300: loss 3.00, score 0.25; step 600: loss 2.00, score 0.75."),
+    (
+        "compared",
+        None,
+        "over 200 steps. At the end, start 0: loss 2.00, score 0.90; half: loss 2.00",
+    ),
+    ("copying", ({"one": FRAMED}, list("abcabc")), "Mean weight in the frames: one, 0.50"),
+    ("made", None, "filled in each step, 15 in total; with a cache one in each step, 5 in total"),
+    (
+        "work",
+        None,
+        "over 1, 2 tokens written. keys and values computed, with: 1, 2; seconds, with: 0.1",
+    ),
+    (
+        "caches",
+        None,
+        "for 1,024, 4,096 tokens, straight lines on logarithmic axes. one: 100 MB, 400 MB",
+    ),
+    ("windows", None, "Ticks in each row: one, 1, 2, 3; two, 1, 1, 1"),
+    (
+        "recall",
+        None,
+        "all: mostly right at the distances 0 to 3; window: mostly right at the distances 0 to 1",
+    ),
+    (
+        "merging",
+        (dict(zip("abc", STATES)),),
+        "b, max 2.0000, sum 4.0000, out (1, 3); c, max 2.0000, sum 5.0000, out (1, 3). Its out / sum is "
+        "(0.2, 0.6)",
+    ),
+    (
+        "cut",
+        (np.arange(4.0), 1, *STATES),
+        "4 scores, the first 1 in part a: part a, max 2.00, sum 2.000, out (1.00, 3.00); part b, max 2.00, "
+        "sum 4.000, out (1.00, 3.00); merged, max 2.00, sum 5.000, out (1.00, 3.00). The merged out / sum is "
+        "(0.200, 0.600)",
+    ),
+    ("blocks", None, "is in memory, 36 of them. In blocks: only 2 columns at a time, 12 scores"),
+    (
+        "orders",
+        (64, 8, 4),
+        "a table of 64 by 64, 4,096 numbers, 49,152 multiplications; keys with values first: a state of 8 by 4, "
+        "32 numbers, 4,096 multiplications",
+    ),
+    ("maps", None, "Curves for x from -1 to 1: one from 1.00 to 1.00; two from 0.00 to 0.00"),
+    (
+        "kept",
+        None,
+        "after 16, 64 tokens, both axes logarithmic. cache: 1 kB, 10 kB; state: 1 kB, 1 kB",
+    ),
+    ("forgotten", None, "distance from the value, two: 0.62, 0.38. Guessing is wrong in 0.90 of"),
+    ("rewriting", None, "the other keys: one 0.50. Guessing is right in 0.10 of the cases"),
+    ("bytes", None, "one: 10,000, two: 100,000"),
+    ("merges", None, "It begins with t h e. rank 0: th e; rank 2: the"),
+    ("head map", None, "one: at most 1.00, in layer 0, head 0; mean 0.50"),
+    ("ablation losses", ({"none": np.arange(5.0)}, 3), "none: first time 0.50, second time 3.50"),
+    ("guesses", None, "block 0: a 1.00, b 0.00; block 1: c 0.25, d 0.75"),
+    ("memory", None, "for 256, 512 queries and keys: all: 1 MB, 4 MB; blocks: 100 kB, 200 kB"),
+]
+
+
+@pytest.mark.filterwarnings("error:Mean of empty slice")
+@pytest.mark.parametrize(
+    ("name", "arguments", "told"), TOLD_NUMBERS, ids=[told[0] for told in TOLD_NUMBERS]
+)
+def test_a_reader_who_sees_no_picture_is_told_its_numbers(name, arguments, told):
+    draw, usual_arguments = DRAWN_PICTURES[name]
+    _, alt = draw.__wrapped__(*(usual_arguments if arguments is None else arguments))
+    assert told in alt
+
+
+def test_the_loss_of_a_run_is_smoothed_from_its_beginning():
+    figure, _ = training.learning.__wrapped__(*ONE_RUN)
+    steps, losses = figure.axes[0].lines[-1].get_data()
+    assert steps.tolist() == list(range(21, 601))
+    assert losses[[0, 229, 279, -1]] == pytest.approx([4, 4, 3, 2])
+
+
 def test_each_picture_is_tried():
     modules = (
         *(additive, qkv, masks, multi_head, keras_lab, positions, learning),
