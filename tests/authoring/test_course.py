@@ -6,16 +6,19 @@ import re
 import shutil
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
 from command import autograder
 from our_course import COURSE, ROOT
 
-from autograder.authoring import skeleton
+from autograder.authoring import Exercise, skeleton
 from autograder.authoring.build import build_labs
-from autograder.authoring.lab import LabError, read_lab
+from autograder.authoring.lab import Lab, LabError, read_lab
+from autograder.authoring.nbgrader_settings import AUTHOR_FILES
 from autograder.authoring.skeleton import SkeletonError, add_exercise, write_course, write_lab
 from autograder.core.course import (
     NUMBER,
@@ -302,6 +305,27 @@ def test_a_lab_name_that_only_begins_like_a_device_of_windows_is_allowed(course,
 def test_a_wrong_name_for_an_exercise_is_refused(course, name):
     with pytest.raises(SkeletonError, match="is no name for an exercise"):
         write_lab(read_course(course), "walks", [name])
+
+
+def test_the_author_s_files_do_not_go_with_the_notebook_to_students():
+    """nbgrader copies what lies beside a solution, except for the files that it is told to ignore."""
+    for lab in COURSE.labs:
+        for path in (COURSE.solutions / lab).iterdir():
+            is_ignored = any(fnmatch(path.name, pattern) for pattern in AUTHOR_FILES)
+            assert is_ignored or path.name == f"{lab}.ipynb", path
+
+
+def test_an_exercise_also_builds_on_what_its_exercises_build_on():
+    first = Exercise("first", points=1)
+    second = Exercise("second", points=1, builds_on=[first])
+    other = Exercise("other", points=1)
+    last = Exercise("last", points=1, builds_on=[second, first])
+    exercises = {exercise.name: exercise for exercise in (first, other, second, last)}
+    lab = SimpleNamespace(exercises=exercises)
+    assert Lab.prerequisites(lab, last) == [first, second]
+    exercises["last"] = last = Exercise("last", points=1, builds_on=[second])
+    assert Lab.prerequisites(lab, last) == [first, second]
+    assert Lab.prerequisites(lab, first) == []
 
 
 def test_nothing_is_overwritten(course):

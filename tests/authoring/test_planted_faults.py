@@ -9,7 +9,7 @@ from command import autograder
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from small_lab import lab_of
 
-from autograder.authoring import Exercise, inputs
+from autograder.authoring import Exercise, inputs, notebook_checks
 from autograder.authoring import exercise as exercise_module
 from autograder.authoring.case_weaknesses import MAX_CASES_BYTES
 from autograder.authoring.exercise import ExerciseError
@@ -388,6 +388,36 @@ def test_a_marking_scheme_with_another_sum_is_refused(course_folder, old, new, p
         f"{LAB}: the marking scheme of 'explain-mean-of-first-steps' gives {points} together, and the "
         "cell's `nbgrader` metadata says 2 points. Correct one of them."
     )
+
+
+def test_a_line_that_goes_on_with_an_item_of_a_marking_scheme_is_no_item(course_folder):
+    plant(course_folder, "notebook", "- 1 point: far", "- 3 points: far from\\n  the mean")
+    assert "gives 4 points together" in find_problems(course_folder)
+
+
+SCHEME = "=== BEGIN MARK SCHEME ===\n- 1 point\n=== END MARK SCHEME ==="
+
+
+@pytest.mark.parametrize(
+    ("source", "roles", "asks"),
+    [
+        (SCHEME, {}, True),
+        (SCHEME, {"solution": True}, False),
+        (SCHEME, {"task": True}, False),
+        ("## Why? (2 points)", {"locked": True}, True),
+        ("## Why? (2 points)", {"locked": True, "task": True}, False),
+        ("## Why? (2 points)", {}, False),
+        ("## Exercise 1: `answer` (2 points)", {"locked": True}, False),
+        ("## Why?", {"locked": True}, False),
+    ],
+)
+def test_a_question_for_a_person_is_known_by_its_scheme_or_its_points(source, roles, asks):
+    cell = new_markdown_cell(source, metadata={"nbgrader": roles})
+    lab = lab_of(lambda x: x)
+    assert notebook_checks._asks_for_manual_answer(cell, lab) is asks
+    if asks and "locked" in roles:
+        code_cell = new_code_cell(source, metadata={"nbgrader": roles})
+        assert not notebook_checks._asks_for_manual_answer(code_cell, lab)
 
 
 def test_a_marking_scheme_that_is_no_list_of_points_is_not_added_up(course_folder):

@@ -94,6 +94,12 @@ def test_a_numpy_lab_allows_no_package_of_another_lab(package):
     )
 
 
+def test_a_refusal_in_a_lab_without_packages_names_none_of_the_course():
+    assert "Its answers may use Python's standard library, numpy and matplotlib, which" in (
+        import_guard.describe_refusal("torch", [])
+    )
+
+
 @pytest.mark.parametrize("name", COURSE.labs)
 def test_check_and_mark_allow_the_same_packages(name):
     """The answer key, which `check` reads, has the list that the lab's sandbox gets."""

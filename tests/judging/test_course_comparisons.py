@@ -178,6 +178,18 @@ def test_a_build_says_how_to_query_a_returned_function():
             Inputs(),
             "Position 0 attends to position 1, which comes later.",
         ),
+        (
+            comparers.no_looking_ahead,
+            np.stack([np.tri(3), np.tri(3, k=1)]),
+            Inputs(),
+            "Position 0 attends to position 1, which comes later.",
+        ),
+        (
+            comparers.no_looking_ahead,
+            np.tri(4) + (np.indices((4, 4)) == [[[2]], [[3]]]).all(axis=0),
+            Inputs(),
+            "Position 2 attends to position 3, which comes later.",
+        ),
         (comparers.no_looking_ahead, np.ones((2, 3)), Inputs(), None),
         (comparers.no_looking_ahead, np.tri(3), Inputs(), None),
     ],

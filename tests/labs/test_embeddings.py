@@ -2,6 +2,7 @@
 
 import csv
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
@@ -112,6 +113,14 @@ def test_the_real_set_is_preferred_and_the_shipped_one_can_be_asked_for(data, ca
     assert capsys.readouterr() == ("", "")
     with pytest.raises(DataError, match="There is no file"):
         load_embeddings("fr", which="real", data_dir=data)
+
+
+def test_vectors_that_were_fetched_again_are_read_again(data):
+    assert load_embeddings("fr", data_dir=data).words == ("oui", "non", "\xa0")
+    store.write(data / store.REAL, "fr", "new", ["si"], vectors=np.ones((1, 300), np.float32))
+    path = data / store.REAL / "embeddings_fr.npz"
+    os.utime(path, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns + 10**9))
+    assert load_embeddings("fr", data_dir=data).words == ("si",)
 
 
 def _cut(path):

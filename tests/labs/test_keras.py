@@ -4,6 +4,7 @@ Without Keras (`make keras` installs it) all but the first tests are skipped.
 """
 
 import linecache
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -165,6 +166,18 @@ def test_missing_keras_is_one_sentence(monkeypatch):
     with pytest.raises(keras_start.KerasMissing, match="run `make keras`") as error_info:
         keras_start.start_keras()
     assert error_info.value._render_traceback_() == [str(error_info.value)]
+
+
+def test_a_start_is_quiet_and_leaves_the_user_s_own_settings(monkeypatch):
+    for name in ("KERAS_BACKEND", *keras_start.QUIET):
+        monkeypatch.setenv(name, "")  # so that it is put back
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("JAX_PLATFORMS", "cuda")
+    monkeypatch.setattr(keras_start, "find_spec", lambda name: None if name == "jax" else "there")
+    keras_start.start_keras()
+    assert os.environ["KERAS_BACKEND"] == "tensorflow"
+    for name, value in {**keras_start.QUIET, "JAX_PLATFORMS": "cuda"}.items():
+        assert os.environ[name] == value
 
 
 def test_missing_backend_is_named(monkeypatch):

@@ -94,6 +94,23 @@ def test_a_mask_of_ones_own_and_one_turned_round(displayed_bundles):
     assert "le attends to nobody" in displayed_bundles.alt
 
 
+def test_a_mask_begins_as_one_of_four(displayed_bundles):
+    touch.mask(lambda scores, visible: visible * 1.0, np.zeros((3, 3)), ["le", "chat", "<pad>"])
+    buttons, _, *rows = displayed_bundles.controls
+    starts = {}
+    for button in buttons.children[:-1]:
+        button.click()
+        signs = ["".join(cell.description for cell in row.children[1:]) for row in rows]
+        starts[button.description] = signs
+    assert starts == {
+        "causal": ["✓××", "✓✓×", "✓✓✓"],
+        "all": ["✓✓✓"] * 3,
+        "window of 2": ["✓××", "✓✓×", "×✓✓"],
+        "last word is padding": ["✓✓×"] * 3,
+    }
+    assert "with 6 ticks" in displayed_bundles.alt
+
+
 def test_heads_that_are_switched_off_are_named_and_so_is_what_is_written(displayed_bundles):
     tiny = tiny_model.load()
 

@@ -155,3 +155,12 @@ def test_a_model_that_is_trained_again_takes_the_place_of_the_first(tmp_path):
         found = tiny_model.flat(tiny_model.kept(path).parameters)
         for name, array in tiny_model.flat(parameters).items():
             assert np.array_equal(found[name], np.float32(array)), (number, name)
+
+
+def test_lists_said_twice_are_the_same_for_a_seed_and_others_for_another():
+    rows = training.said_twice(4, half=6, seed=3)
+    assert rows.shape == (4, 12)
+    assert (rows[:, :6] == rows[:, 6:]).all()
+    assert all(len(set(row)) == 6 for row in rows[:, :6].tolist())
+    assert (training.said_twice(4, half=6, seed=3) == rows).all()
+    assert (training.said_twice(4, half=6, seed=4) != rows).any()

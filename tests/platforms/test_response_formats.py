@@ -2,6 +2,7 @@
 
 import base64
 import json
+from dataclasses import replace
 
 import pytest
 from our_course import COURSE
@@ -154,12 +155,17 @@ def test_a_file_that_is_not_there_and_a_folder_without_a_lab_are_usage_errors(tm
         grade_one._read_notebook_and_find_lab(COURSE, tmp_path, None)
 
 
-def test_the_lab_of_a_file_is_told_by_its_name_where_its_cells_say_nothing(tmp_path):
+def test_the_lab_of_a_file_is_told_by_its_name_where_its_cells_say_nothing(tmp_path, monkeypatch):
     for name, expected in (("positions.ipynb", "positions"), ("my work.ipynb", None)):
         path = tmp_path / name
         path.write_text('{"cells": []}')
         _, _, found = grade_one._read_notebook_and_find_lab(COURSE, path, None)
         assert (found and found.name) == expected, name
+    only_course = replace(COURSE, labs=("masks-only",))
+    monkeypatch.setattr(grade_one, "_map_grade_ids_to_labs", lambda course: {})
+    monkeypatch.setattr(grade_one, "read_lab", lambda course, name: name)
+    _, _, found = grade_one._read_notebook_and_find_lab(only_course, path, None)
+    assert found == "masks-only", "a course of one lab"
 
 
 def test_the_secret_of_a_lab_is_the_same_every_time_and_another_for_another_lab():
