@@ -31,6 +31,8 @@ from autograder.core.course import (
 from autograder.core.errors import AutograderError, UsageError
 from autograder.core.files import write_file
 from autograder.sandbox.choice import explain_unavailability
+from autograder.student import answer_key
+from autograder.student.answer_key import encode_lab_description
 
 ENGINE = ROOT / "autograder"
 BIN = Path(sys.executable).parent
@@ -212,6 +214,22 @@ def test_outside_of_a_course_answer_keys_are_looked_for_here_below_and_beside(
     monkeypatch.chdir(tmp_path / "here")
     names = [path.relative_to(tmp_path).as_posix() for path in list_answer_key_folders()]
     assert list(dict.fromkeys(names)) == ["here/answers", "here/below/answers", "beside/answers"]
+
+
+def test_of_two_copies_of_a_lab_the_answer_key_beside_the_notebook_counts(tmp_path, monkeypatch):
+    monkeypatch.delenv("AUTOGRADER_COURSE", raising=False)
+    facts = {"difficulty": "easy", "minutes": 5}
+    for folder, title, order in (("dice", "Dice", 2), ("dice copy", "Old", 1), ("cards", "C", 1)):
+        content = encode_lab_description(
+            folder.split()[0], {**facts, "title": title, "order": order}, [], {}
+        )
+        write_file(tmp_path / folder / "answers" / "lab.json", content)
+    answer_key.clear_cache()
+    for folder, title in (("dice", "Dice"), ("dice copy", "Old")):
+        monkeypatch.chdir(tmp_path / folder)
+        assert answer_key.load_lab_descriptions()["dice"].title == title
+    monkeypatch.chdir(tmp_path / "dice")
+    assert list(answer_key.load_lab_descriptions()) == ["cards", "dice"], "in the course's order"
 
 
 def test_a_lab_that_is_added_to_the_course_is_found_at_once(tmp_path, monkeypatch):

@@ -458,6 +458,23 @@ def test_a_shared_mark_of_an_exercise_goes_when_its_answer_is_replaced(classroom
     assert (record.shared, record.earlier) == ({}, {"softmax": ReplacedAnswerMark(1.5, "Nearly.")})
 
 
+def test_a_shared_mark_is_still_a_copy_once_the_points_have_changed(classroom, prepared):
+    fill(classroom, {name: results(name) for name in ("ada", "bo")}, gradebook=prepared)
+    make_group(classroom, "ada", "bo")
+
+    def read_marks_of_question():
+        policy = refresh_gradebook(classroom, {LAB: lab(LAB)})
+        marks = read_marks(classroom, policy).marks
+        return [marks[name, LAB].scores["explain-flat"] for name in ("ada", "bo")]
+
+    by_hand(classroom, "ada", 1)
+    assert read_marks_of_question() == [1, 1]
+    with_policy(classroom, points={"explain-flat": 6})
+    assert read_marks_of_question() == [2, 2]
+    by_hand(classroom, "ada", None)  # taken back, for both
+    assert read_marks_of_question() == [None, None]
+
+
 def test_an_automatic_comment_is_escaped_for_nbgrader_which_shows_it_as_html(classroom, prepared):
     message = "Expected x < 3 & y > 2. <img src=x onerror=alert(1)>"
     fill(classroom, {"ada": results("ada", wrong=["softmax"], message=message)}, gradebook=prepared)
@@ -484,15 +501,23 @@ def test_who_submitted_something_else_is_no_partner(classroom, prepared):
     assert read_marks_again(classroom)["bo", LAB].final_score is None
 
 
-def test_the_formgrader_shows_the_rosters_names(classroom, prepared):
+@pytest.mark.parametrize(
+    ("roster", "names"),
+    [
+        ("Login,First name,Last name\nada,Ada,King Lovelace\n", ("Ada", "King Lovelace")),
+        ("Login,Name\nada,Ada King Lovelace\n", ("Ada King", "Lovelace")),
+        ("Login,Name\nada,Ada\n", (None, "Ada")),
+    ],
+)
+def test_the_formgrader_shows_the_rosters_names(classroom, prepared, roster, names):
     fill(classroom, {"ada": results("ada")}, gradebook=prepared)
-    enrol(classroom, "Login,First name,Last name\nada,Ada,Lovelace\n")
+    enrol(classroom, roster)
     read_marks_again(classroom)
     from nbgrader.api import Gradebook
 
     with Gradebook(classroom.db, COURSE.id) as gradebook:
         ada = gradebook.find_student("ada")
-        assert (ada.first_name, ada.last_name) == ("Ada", "Lovelace")
+        assert (ada.first_name, ada.last_name) == names
 
 
 def test_plain_nbgrader_takes_off_the_same(classroom, prepared, monkeypatch):

@@ -117,6 +117,22 @@ def test_helpers_of_one_name_in_two_labs_do_not_meet(work):
     assert (work / reuse.REUSE_FOLDER / "choose.py").is_file()
 
 
+def test_only_the_functions_of_the_set_up_cell_are_replaced(tmp_path, monkeypatch, capsys):
+    """A function of the same name in another cell is the student's answer in this lab."""
+    monkeypatch.setattr(reuse, "_find_reuse_folder", lambda: tmp_path)
+    monkeypatch.setattr(reuse, "_load_student_function", lambda _, name, function: f"my {name}")
+    space = {"__name__": "__main__", "use_my_functions": reuse.use_my_functions}
+    define = "def {}(x, axis=0): pass"
+    exec(compile(define.format("softmax"), "another cell", "exec"), space)
+    set_up = f"{define.format('stable_softmax')}\nuse_my_functions()"
+    exec(compile(set_up, "the set-up cell", "exec"), space)
+    assert space["stable_softmax"] == "my stable_softmax"
+    assert callable(space["softmax"])
+    assert capsys.readouterr().out == (
+        "Of the 1 function here that this course lets you write, 1 is yours: stable_softmax.\n"
+    )
+
+
 @pytest.mark.long
 def test_reuse_can_be_switched_off(work):
     pass_it(work)
