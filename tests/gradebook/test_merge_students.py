@@ -1,6 +1,7 @@
 """Tests of `autograder merge`: a student with two folders gets one, with every mark."""
 
 import shutil
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from autograder.gradebook.gradebook_records import (
 )
 from autograder.gradebook.gradebook_writer import refresh_gradebook
 from autograder.gradebook.merge_students import find_split_students, merge_split_students
+from autograder.gradebook.nbgrader_db import open_gradebook
 from autograder.reports.marks import read_marks
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -47,6 +49,18 @@ def split(classroom, prepared):
 def marks_of(classroom):
     policy = refresh_gradebook(classroom, {LAB: lab(LAB)})
     return read_marks(classroom, policy).marks
+
+
+def give_extensions(classroom, hours_by_student):
+    with open_gradebook(classroom) as gradebook:
+        for student, hours in hours_by_student.items():
+            gradebook.find_submission(LAB, student).extension = timedelta(hours=hours)
+        gradebook.db.commit()
+
+
+def read_extension(classroom, student):
+    with open_gradebook(classroom) as gradebook:
+        return gradebook.find_submission(LAB, student).extension
 
 
 def files_of(classroom):
@@ -85,7 +99,12 @@ def test_of_two_submissions_the_newer_counts_and_no_manual_mark_is_lost(split, n
     if newer == "Ada Lovelace":
         by_hand(split, "Ada Lovelace", None)
         by_hand(split, "ada", 2.5, "Well said.")
+    older = "Ada Lovelace" if newer == "ada" else "ada"
+    give_extensions(split, {older: 2})
+    if answer == "An answer.":
+        give_extensions(split, {newer: 1})
     list(merge_split_students(split))
+    assert read_extension(split, "ada") == timedelta(hours=1 if answer == "An answer." else 2)
     kept = (split.submitted / "ada" / LAB / f"{LAB}.ipynb").read_bytes()
     assert kept == (b"of ada" if newer == "ada" else b"old")
     (earlier,) = (split.root / "submitted-earlier" / "ada" / LAB).glob("*.ipynb")

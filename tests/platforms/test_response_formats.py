@@ -10,7 +10,7 @@ from our_course import COURSE
 from autograder.authoring.lab import read_lab
 from autograder.core.errors import AutograderError, UsageError
 from autograder.core.results import Result, Verdict
-from autograder.platforms import grade_one, platform_package, solution_check
+from autograder.platforms import grade_one, platform_package, responses, solution_check
 from autograder.platforms.grade_one import PlatformResult
 from autograder.platforms.responses import RESPONSE_FORMATS
 from autograder.reports.student_page import AWAITING_MANUAL_GRADING, FeedbackSummary, SummaryLine
@@ -119,6 +119,16 @@ def test_github_gets_messages_times_and_a_page():
     lines = reply["markdown"].split("\n\n")
     assert lines[0] == "## Sums &lt;1&gt;"
     assert lines[2] == "### ✓ `right`: 2 of 2" and lines[4] == "### ✗ `wrong`: 0.5 of 2"
+
+
+def test_a_response_that_is_too_large_for_github_has_shorter_texts_everywhere(monkeypatch):
+    result = make_result("right", "wrong", notes=("n" * 590,))
+    full = respond("github", result)
+    assert "n" * 590 in full["markdown"] and "It adds twice." in full["markdown"]
+    monkeypatch.setattr(responses, "MAX_GITHUB_BYTES", 1)
+    short = respond("github", result)
+    assert "n" * 100 not in short["markdown"] and "It adds twice." not in short["markdown"]
+    assert "It adds twice." not in short["tests"][1]["message"]
 
 
 def test_github_gets_one_test_of_a_lab_without_any():
