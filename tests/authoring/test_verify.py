@@ -78,6 +78,21 @@ def test_a_reference_with_unsound_results_is_refused(reference, cases, sentence)
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
+    ("reference", "draw", "clause"),
+    [
+        (lambda x: x / x, draw_zeros, "gives NaN in the case 'hidden'"),
+        (lambda x: x * np.sqrt(2), draw_narrow, "float16 in the case 'hidden'"),
+    ],
+)
+def test_an_unsound_result_in_a_hidden_case_is_refused(reference, draw, clause):
+    lab = lab_of(reference, draw_vector)
+    lab.exercises["answer"].case("hidden", hidden=True)(draw)
+    (mistake,) = find_lab_weaknesses(lab)
+    assert clause in mistake
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
     ("reference", "cases", "rules"),
     [
         (lambda x: x / x + x, [draw_vector, draw_zeros], {"allows_nan": True}),

@@ -111,6 +111,24 @@ def test_a_mask_begins_as_one_of_four(displayed_bundles):
     assert "with 6 ticks" in displayed_bundles.alt
 
 
+def test_softmax_is_cut_where_the_slider_stands(displayed_bundles):
+    def merge_softmax(max_a, sum_a, out_a, max_b, sum_b, out_b):
+        largest = np.maximum(max_a, max_b)
+        a, b = np.exp(max_a - largest), np.exp(max_b - largest)
+        return largest, a * sum_a + b * sum_b, a[:, None] * out_a + b[:, None] * out_b
+
+    touch.cut(merge_softmax)
+    (slider,) = displayed_bundles.controls
+    merged = displayed_bundles.alt.partition("merged, ")[2]
+    assert "8 scores, the first 3 in part a: part a, max 2.00" in displayed_bundles.alt
+    assert merged.startswith("max 3.00, sum 1.907, out ("), "of all eight scores"
+    assert (slider.min, slider.value, slider.max) == (1, 3, 7)
+    slider.value = 5
+    assert "the first 5 in part a: part a, max 3.00" in displayed_bundles.alt
+    assert "part b, max 1.50" in displayed_bundles.alt
+    assert displayed_bundles.alt.partition("merged, ")[2] == merged, "wherever it is cut"
+
+
 def test_heads_that_are_switched_off_are_named_and_so_is_what_is_written(displayed_bundles):
     tiny = tiny_model.load()
 
