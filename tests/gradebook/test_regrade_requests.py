@@ -9,6 +9,7 @@ from nbgrader.api import Gradebook
 from our_course import COURSE, Silent, lab
 
 from autograder.core.files import write_file
+from autograder.gradebook import regrade_requests
 from autograder.gradebook.regrade_requests import RegradeRequestError
 from autograder.reports.class_page import write_report
 from autograder.reports.feedback_pages import write_feedback_pages
@@ -199,3 +200,12 @@ def test_as_spreadsheets_write_it(classroom):
     text = f'\ufeffStudent;Lab;Question;Request;Answer\r\nada;{LAB};softmax;"a;b";\r\n'
     write_file(classroom.root / "requests.csv", text.encode("utf-8"))
     assert "You asked:</span> a;b" in softmax_row(classroom)
+
+
+def test_a_table_without_replies_has_open_requests(tmp_path):
+    path = tmp_path / "requests.csv"
+    path.write_text("Student,Lab,Question,Request\nada,a-lab,why,Please.\nbo,a-lab\n")
+    assert regrade_requests._read_request_rows(path) == [
+        {"student": "ada", "lab": "a-lab", "exercise": "why", "request": "Please.", "answer": ""},
+        {"student": "bo", "lab": "a-lab", "exercise": "", "request": "", "answer": ""},
+    ]

@@ -167,3 +167,20 @@ def test_the_table_has_the_average_and_the_range_of_the_runs():
     assert "0.75 (0.50–1.00)" in lines[1] and lines[1].endswith("1.00 (1.00–1.00)")
     assert len(lines) == len(lengths.TASKS) * (1 + len(lengths.METHODS))
     assert not [line for line in lines if line != line.rstrip()]
+
+
+def test_a_window_has_32_words_with_ones_own_and_a_slope_its_head():
+    def bias(heads, length):
+        return np.broadcast_to(
+            -(0.5 ** np.arange(1, heads + 1))[:, None, None], (8, length, length)
+        )
+
+    tables = lengths._PositionTables(
+        64, lambda length, size: np.zeros((length, size)), lambda x, positions: x, bias
+    )
+    assert tables.earlier.sum(axis=1).tolist() == list(range(64)), "all words before one's own"
+    assert tables.window.sum(axis=1).tolist() == [*range(31), *[31] * 33]
+    assert {name: -table[0, 0] for name, table in tables.bias.items()} == {
+        "ALiBi, slope 1/2": 1 / 2,
+        "ALiBi, slope 1/16": 1 / 16,
+    }

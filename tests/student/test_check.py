@@ -1,6 +1,7 @@
 """`check`, `ready`, `progress` and `criteria` in a student's notebook."""
 
 import ctypes
+import inspect
 import json
 import shutil
 import signal
@@ -608,6 +609,15 @@ def test_defaults_that_are_arrays_do_not_fill_the_message():
         check(attention)
     assert "l1=…, layer_2=None) cannot be called" in str(caught.value)
     assert len(str(caught.value)) < 300
+
+
+def test_a_default_of_some_length_is_written_in_full():
+    def answer(short="a" * 32, long="a" * 34):
+        return short + long
+
+    short, long = inspect.signature(answer).parameters.values()
+    assert check_module._format_parameter(short) == f"short='{'a' * 32}'"
+    assert check_module._format_parameter(long) == "long=…"
 
 
 def test_an_exercise_that_is_not_defined_yet_is_told_by_its_cell(capsys):
