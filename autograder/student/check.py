@@ -116,7 +116,7 @@ def check(answer: Any) -> None:
     packages = answer_key.find_lab(key.name).packages
     forbidden_package = import_guard.find_forbidden_package(code, namespace, packages)
     if forbidden_package:
-        _record_check(key.name, passed=False)
+        _record_check(key.name, is_right=False)
         refusal = import_guard.describe_refusal(forbidden_package, packages)
         raise CheckFailed(f"{key.name}: {refusal}")
     if not key.test_cases:
@@ -134,14 +134,14 @@ def check(answer: Any) -> None:
             finding = _add_second_run(key, answer, finding)
             finding = _add_experimental_explanation(key, answer, finding)
     except TimeLimitExceeded as overrun:
-        _record_check(key.name, passed=False)
+        _record_check(key.name, is_right=False)
         raise CheckFailed(f"{key.name}: {overrun}") from None
     except KeyboardInterrupt:
-        _record_check(key.name, passed=False)
+        _record_check(key.name, is_right=False)
         raise CheckFailed(
             f"{key.name}: you interrupted the check, so there is no result."
         ) from None
-    _record_check(key.name, passed=finding.verdict is Verdict.PASS)
+    _record_check(key.name, is_right=finding.verdict is Verdict.PASS)
     note = _describe_other_environment(key)
     if finding.verdict is not Verdict.PASS:
         if note:
@@ -159,10 +159,10 @@ def check(answer: Any) -> None:
         )
 
 
-def _record_check(name: str, *, passed: bool) -> None:
+def _record_check(name: str, *, is_right: bool) -> None:
     """Record the result of an exercise's check, in place of an earlier one, as the last of all."""
     _passed_checks.pop(name, None)
-    _passed_checks[name] = passed
+    _passed_checks[name] = is_right
 
 
 def _describe_other_environment(key: ExerciseKey) -> str:
@@ -781,7 +781,7 @@ def _load_key_of_function(answer: Any, namespace: Mapping[str, Any]) -> Exercise
             for test_case in key.test_cases:
                 _require_fitting_signature(answer, key.name, test_case.inputs)
         except CheckFailed:
-            _record_check(key.name, passed=False)
+            _record_check(key.name, is_right=False)
             raise
     return key
 
