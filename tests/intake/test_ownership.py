@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from autograder.intake import roster
 from autograder.intake.filename_patterns import match_patterns
 from autograder.intake.names import escape_unprintable, normalise_name, to_nfc
-from autograder.intake.roster import PlatformIdentity, RosterError
+from autograder.intake.roster import Person, PlatformIdentity, RosterError
 
 NOTEBOOK_NAME = "qkv-attention.ipynb"
 CLASS = "Folder,Name,Email\nada,Ada L,ada@x.edu\nbob,Bob B,bob@x.edu\n"
@@ -494,6 +494,16 @@ def test_the_advice_for_two_of_one_name_helps(classroom, make_download, header, 
     )
     collect([make_download(files)], classroom)
     assert submitted_texts(classroom) == {"a1/qkv-attention": "a1", "a2/qkv-attention": "a2"}
+
+
+@pytest.mark.parametrize("kind", ["lms_id", "sid", "brightspace", "login", "github"])
+def test_each_kind_of_identifier_tells_two_people_apart(kind):
+    person = Person(student="ada", name="Ada L", **{kind: "a1"})
+    others = PlatformIdentity(name="Ada L", **{kind: "a2"})
+    assert roster.find_contradiction(person, others) == "'a1', not 'a2'"
+    assert roster.find_contradiction(person, PlatformIdentity(**{kind: "A1"})) == ""
+    assert roster.find_contradiction(person, PlatformIdentity(name="Ada L")) == ""
+    assert roster.find_contradiction(Person(student="ada", name="Ada L"), others) == ""
 
 
 def test_another_number_of_the_same_kind_is_somebody_else(classroom, make_download):

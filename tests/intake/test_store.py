@@ -38,7 +38,13 @@ from autograder.core.errors import AutograderError
 from autograder.core.notebook_cells import MAX_NOTEBOOK_BYTES
 from autograder.gradebook.classroom import Classroom
 from autograder.intake import Origin, read_origin, store
-from autograder.intake.collect import MAX_LISTED_NAMES, _join_first_names_and_count_others
+from autograder.intake.collect import (
+    MAX_LISTED_NAMES,
+    MAX_TABLE_ROWS,
+    _join_first_names_and_count_others,
+    _limit_rows_per_student,
+)
+from autograder.intake.finder import FileOutcome, FileReport
 
 
 def test_the_newest_attempt_wins_and_the_others_are_kept(classroom, make_download):
@@ -668,10 +674,13 @@ def test_files_of_a_killed_run_are_deleted_by_the_next(classroom, inbox, monkeyp
     collect([write_files(inbox, {"ada/qkv-attention.ipynb": notebook("1")})], classroom)
     stale_path = classroom.submitted / "ada" / "qkv-attention" / ".collect-x.part"
     stale_path.write_bytes(b"half")
+    earlier_path = classroom.root / "submitted-earlier" / "ada" / "qkv-attention" / stale_path.name
+    write_files(earlier_path.parent, {earlier_path.name: b"half"})
     collect([inbox], classroom)
-    assert stale_path.exists()  # another run may be writing it
+    assert stale_path.exists() and earlier_path.exists()  # another run may be writing them
     monkeypatch.setattr("autograder.intake.store.STALE_SECONDS", -1)
     collect([inbox], classroom)
+    assert not earlier_path.exists()
     assert not stale_path.exists() and list(read_submitted(classroom)) == ["ada/qkv-attention"]
 
 
@@ -689,3 +698,21 @@ def test_of_many_names_the_first_are_shown_and_the_others_counted():
     assert text.endswith(f"s{MAX_LISTED_NAMES - 1} and 2 more")
     whole = _join_first_names_and_count_others(names[:MAX_LISTED_NAMES])
     assert whole.split(", ") == names[:MAX_LISTED_NAMES]
+
+
+@pytest.mark.parametrize("student", ["ada", ""])
+def test_rows_are_left_out_of_each_students_rows_of_one_outcome(student):
+    """A file that nobody owns stands for the folder or zip in which it lies."""
+
+    def report(number, outcome, folder="ada.zip"):
+        return FileReport(source=f"{folder}/{number}", student=student, outcome=outcome, reason="r")
+
+    refused = [report(number, FileOutcome.REFUSED) for number in range(MAX_TABLE_ROWS + 1)]
+    unmatched = [report(number, FileOutcome.UNMATCHED) for number in range(MAX_TABLE_ROWS)]
+    rows = _limit_rows_per_student([*refused, *unmatched])
+    assert rows[:MAX_TABLE_ROWS] == refused[:-1] and rows[MAX_TABLE_ROWS + 1 :] == unmatched
+    rest = rows[MAX_TABLE_ROWS]
+    assert (rest.source, rest.reason) == ("…", "And 1 more like these.")
+    assert (rest.student, rest.outcome) == (student, FileOutcome.REFUSED)
+    of_others = report(0, FileOutcome.REFUSED, "bo.zip")
+    assert (of_others in _limit_rows_per_student([*refused, of_others])) == (not student)

@@ -536,10 +536,11 @@ def test_a_number_computed_from_float32_is_as_exact_as_a_float32_array(
     expected, value = 1.5, 1.5 + error
     if shape == "a tuple":
         expected, value = (expected, 2), (value, 2)
-    inputs = Inputs((np.ones(3, dtype),))
+    array = np.ones(3, dtype)
     outcome = CallOutcome(value, type(value).__name__)
-    difference = compare_outcome(expected, outcome, ComparisonRules(), inputs)
-    assert (difference is None) == is_right
+    for inputs in (Inputs((array,)), Inputs((2.0,), {"x": array})):
+        difference = compare_outcome(expected, outcome, ComparisonRules(), inputs)
+        assert (difference is None) == is_right
 
 
 def test_a_predicted_float_is_no_int_that_differs_by_less_than_the_tolerance():

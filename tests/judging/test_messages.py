@@ -435,6 +435,23 @@ def test_the_right_ones_of_several_values_are_named():
     assert "The third of the 3 values is right in every case." in finding.means
 
 
+@pytest.mark.parametrize(
+    ("error_count", "other_count", "shown"),
+    [(1, 0, 0), (1, 1, 1), (2, 2, 2), (1, 2, 0), (2, 3, 0)],
+)
+def test_an_error_of_half_the_failing_cases_is_shown_before_a_wrong_number(
+    error_count, other_count, shown
+):
+    """A right case beside them does not count."""
+    answers = [CallOutcome(2.0, "float")] * other_count
+    answers += [CallOutcome(None, "error", "KeyError: 'x'")] * error_count
+    cases = [TestCase("", Inputs(), 1.0, {})] * len(answers)
+    finding = judge(
+        [*cases, TestCase("", Inputs(), 1.0, {})], [*answers, CallOutcome(1.0)], RULES, []
+    )
+    assert finding.case_index == shown
+
+
 def test_a_multiple_of_the_expected_count_is_described():
     assert (
         "In this case the result is 8 times too large." in judge_pairs(1000, 8000, (999, 5)).means

@@ -163,6 +163,22 @@ def test_the_roster_has_the_participant_numbers_of_a_group(columns, identifiers)
     assert [row["Identifier"] for row in table(text)] == identifiers if text else not identifiers
 
 
+@pytest.mark.parametrize(
+    ("of_zoe", "identifiers"),
+    [
+        ("9", ["Participant 1", "Participant 2", "Participant 9"]),
+        ("8", ["Participant 1", "Participant 9"]),
+    ],
+)
+def test_a_column_that_contradicts_one_of_several_submissions_is_another_labs(of_zoe, identifiers):
+    marks = make_marks("Moodle", participant="1")
+    marks.origins["zoe", "one"] = Origin(platform="Moodle", participant="9")
+    for student, number in (("al1", "1"), ("eve", "2"), ("zoe", of_zoe)):
+        marks.students[student] = replace(marks.students[student], participant={"": number})
+    text, _ = worksheet(marks, "one")
+    assert [row["Identifier"] for row in table(text)] == identifiers
+
+
 def test_moodles_gradebook_has_only_students_it_can_identify():
     marks = make_marks("Moodle", participant="1")
     marks.students["al1"] = person("al1", "Lovelace", "Ada", "ada@x.edu", login="al1")

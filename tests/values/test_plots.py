@@ -12,6 +12,7 @@ from autograder.authoring.verify import find_lab_weaknesses
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
 from autograder.sandbox.choice import explain_unavailability
+from autograder.values import plots
 from autograder.values.case_records import CallOutcome, ComparisonRules, TestCase
 from autograder.values.encoding import decode, encode, pack_outcome, unpack_outcome
 from autograder.values.plots import Drawing, InvalidDrawing
@@ -340,3 +341,19 @@ def test_bars_are_compared_by_their_places_whatever_their_order():
     )
     assert places.tolist() == other_places.tolist() == [1, 2, 3]
     assert lengths.tolist() == other_lengths.tolist() == [4, 5, 6]
+
+
+def test_a_wrong_line_is_compared_with_the_line_at_its_place():
+    """A line that is right at another place is none to compare with."""
+    expected, lines = ([(np.full(3, level),) for level in levels] for levels in ("123", "452"))
+
+    def compare(first, second, place):
+        return None if np.array_equal(first, second) else place
+
+    match = plots._find_first_missing_series(expected, lines, compare)
+    assert match == (0, expected[0], lines[0])
+    match = plots._find_first_missing_series(expected[1:], lines, compare)
+    assert match == (1, expected[2], lines[1])
+    match = plots._find_first_missing_series(expected[1:], [lines[0], lines[2]], compare)
+    assert match == (1, expected[2], lines[0])
+    assert plots._find_first_missing_series(lines, lines[::-1], compare) is None
