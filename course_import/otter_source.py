@@ -294,20 +294,24 @@ def convert_solution_marks(source: str) -> str:
             name = _PROMPT_LINE.match(line)
             if name:
                 lines.append(_make_prompt(name[1], source))
-    end = ""
+    end, begin = "", 0  # of the solution that the last line belongs to, and its place
     for line in _PROMPT.sub("", source).split("\n"):
         region, single = _REGION.match(line), _ONE_LINE.match(line)
         if region:
             lines.append(f"{region[1]}### {region[2]} SOLUTION")
             end = ""
         elif single and single[2].strip():
-            if lines and end and lines[-1] == end:
-                lines.pop()  # the line before is a solution, too
+            prompts: list[str] = []
+            if "NO PROMPT" not in line and not single[1]:
+                prompts = [_make_prompt(name, source) for name in _find_assigned_names(single[2])]
+            if lines and end and lines[-1] == end:  # the line before is a solution, too
+                lines.pop()
+                new_prompts = [prompt for prompt in prompts if prompt not in lines]
+                lines[begin:begin] = new_prompts
+                begin += len(new_prompts)
             else:
-                if "NO PROMPT" not in line and not single[1]:
-                    lines += [
-                        _make_prompt(name, source) for name in _find_assigned_names(single[2])
-                    ]
+                lines += prompts
+                begin = len(lines)
                 lines.append(f"{single[1]}### BEGIN SOLUTION")
             end = f"{single[1]}### END SOLUTION"
             lines += [f"{single[1]}{single[2]}", end]

@@ -1,0 +1,156 @@
+"""Notebooks of otter in nbgrader's format: questions, answers, tests and their points."""
+
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
+
+from course_import import otter_source
+from course_import.otter_source import convert_solution_marks, convert_to_nbgrader
+
+
+def convert(*cells):
+    """Return number, source, name and points of each cell; a text is a raw cell with a mark."""
+    notebook = new_notebook()
+    for cell in cells:
+        notebook.cells.append(new_raw_cell(f"# {cell}") if isinstance(cell, str) else cell)
+    rows = []
+    for cell in convert_to_nbgrader(notebook).cells:
+        nbgrader = cell.metadata.get("nbgrader", {})
+        name = nbgrader.get("grade_id", "").removesuffix(cell.get("id", "-"))
+        number = cell.metadata["number in the source"]
+        rows.append((number, cell.source, name, nbgrader.get("points")))
+    return rows
+
+
+def answer(text):
+    return f"### BEGIN SOLUTION\n{text}\n### END SOLUTION"
+
+
+def test_each_cell_has_its_number_and_the_first_answer_the_questions_name():
+    assert convert(
+        "ASSIGNMENT CONFIG\nx: 1",
+        new_code_cell("import otter\ngrader = otter.Notebook()"),
+        "BEGIN QUESTION\nname: q 1\npoints: 3",
+        "BEGIN PROMPT",
+        new_markdown_cell("Write here."),
+        new_code_cell("..."),
+        "END PROMPT",
+        "BEGIN SOLUTION",
+        new_code_cell("x = 1 # SOLUTION"),
+        new_code_cell("print(x) # SOLUTION"),
+        "END SOLUTION",
+        "BEGIN TESTS",
+        new_code_cell("x == 1"),
+        new_code_cell("x < 2"),
+        new_markdown_cell("A remark."),
+        "END TESTS",
+        "END QUESTION",
+        new_markdown_cell("After it."),
+    ) == [
+        (5, "Write here.", "", None),
+        (9, f"x = ...\n{answer('x = 1')}", "q-1", None),
+        (10, answer("print(x)"), "q-1-", None),
+        (13, "x == 1", "test-q-1-1", 1.5),
+        (14, "x < 2", "test-q-1-2", 1.5),
+        (18, "After it.", "", None),
+    ]
+
+
+@pytest.mark.parametrize(("settings", "points"), [("", 1), ("points: 0", 0), ("points: 2.5", 2.5)])
+def test_a_manual_question_is_one_cell_with_its_points(settings, points):
+    assert convert(
+        f"BEGIN QUESTION\nname: why\nmanual: true\n{settings}",
+        "BEGIN SOLUTION",
+        new_markdown_cell("Because."),
+        new_code_cell("plot() # SOLUTION"),
+        "END SOLUTION",
+        "BEGIN TESTS",
+        new_code_cell("True"),
+        "END TESTS",
+        "END QUESTION",
+    ) == [(3, "Because.", "why", points), (4, answer("plot()"), "why-", None)]
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("name: q\npoints: [1, 0.5, x]", {"points": 1.5, "points_in_order": [1.0, 0.5, 0.0]}),
+        ("name: q\npoints: {total: 3}", {"points": 3.0}),
+        ("name: q\npoints: {each: 0.5}", {"points_of_each": 0.5}),
+        ("name: q\npoints: many", {}),
+        ("name: q\npoints: true", {}),
+        ("name: q\nmanual: 'Yes'\nall_or_nothing: on",
+         {"is_manual": True, "is_all_or_nothing": True}),
+        ("name: q\nmanual: 'no'\nall_or_nothing: false", {}),
+        ("- q", {"name": "question"}),
+    ],
+)  # fmt: skip
+def test_a_question_says_its_points_in_several_ways(text, fields):
+    question = otter_source._read_question(text)
+    assert question == otter_source._OtterQuestion(**{"name": "q"} | fields)
+
+
+@pytest.mark.parametrize(
+    ("source", "converted"),
+    [
+        ("x, y = 1, 2 # SOLUTION", f"x = ...\ny = ...\n{answer('x, y = 1, 2')}"),
+        ("x = 1 # SOLUTION\ny, z = 2, 3 # SOLUTION\nw = 4",
+         "x = ...\ny = ...\nz = ...\n" + answer("x = 1\ny, z = 2, 3") + "\nw = 4"),
+        ("x = 1 # SOLUTION\nx = 2 * x # SOLUTION", "# x = ...\n" + answer("x = 1\nx = 2 * x")),
+        ("x += 1 # SOLUTION", answer("x += 1")),
+        ("x == 1 # SOLUTION", answer("x == 1")),
+        ("x = 1 # SOLUTION NO PROMPT", answer("x = 1")),
+        ("# BEGIN SOLUTION\nx = 1\n# END SOLUTION", answer("x = 1")),
+        ("def f(x):\n    return x # SOLUTION\n\ny = f(1)",
+         "def f(x):\n    ### BEGIN SOLUTION\n    return x\n    ### END SOLUTION\n\ny = f(1)"),
+    ],
+)  # fmt: skip
+def test_the_lines_of_a_solution_are_marked_and_its_names_stay(source, converted):
+    assert convert_solution_marks(source) == converted
+
+
+@pytest.mark.parametrize(
+    ("source", "rest"),
+    [
+        ("from otter import Notebook\ng = Notebook('a')\ng.check_all()\ng.other()", "g.other()"),
+        ("%matplotlib inline\nimport otter\n!ls", "%matplotlib inline\n!ls"),
+        ("grader.export(\n    'a'\n)", ""),
+        ("x.export()", "x.export()"),
+    ],
+)
+def test_only_otters_own_lines_are_left_out(source, rest):
+    assert otter_source._remove_otter_calls(source) == rest
+
+
+@pytest.mark.parametrize(
+    ("source", "shown", "asserted"),
+    [
+        ("f(x)", "np.True_", "assert (f(x))"),
+        ("f(x)", "False", "assert not (f(x))"),
+        ("f(x)", "'a'", "assert (f(x)) == 'a'"),
+        ("f(x)", "np.float64(0.5)", "assert (f(x)) == 0.5"),
+        ("f(x)", "", "f(x)"),
+        ("np.isclose(x, 1)", "", "assert (np.isclose(x, 1))"),
+        ("f(x)", "<object at 0x7f>", "f(x)"),
+        ("a = 1; f(x)", "3", "a = 1; f(x)"),
+        ("x == 1", "True", "x == 1"),
+        ("x = 2\nf(\n    x)\n# end", "3", "x = 2\nassert (f(\n    x)) == 3\n# end"),
+    ],
+)
+def test_what_a_test_shows_is_asserted_where_it_can_be(source, shown, asserted):
+    assert otter_source._assert_shown_value(source, shown) == asserted
+
+
+@pytest.mark.parametrize(
+    ("source", "plain"),
+    [
+        ("def test_x(env):\n    assert env['x'] == env.get('y', 0).z", "assert x == y.z"),
+        ("y = 1\ndef test_x():\n    assert x", "y = 1\nassert x"),
+        ("def test_x(x, y):\n    assert x", "def test_x(x, y):\n    assert x\ntest_x(x, y)"),
+        ("def test_x(env):\n    return 1", "def test_x(env):\n    return 1\ntest_x(env)"),
+        ("def test_x(x):\n    assert x\ntest_x(2)", "def test_x(x):\n    assert x\ntest_x(2)"),
+        ("def other(env):\n    env['x']", "def other(env):\n    env['x']"),
+    ],
+)
+def test_a_test_function_is_written_plainly_or_called(source, plain):
+    inlined = otter_source._inline_env_tests(source)
+    assert otter_source._add_test_calls(inlined) == plain
