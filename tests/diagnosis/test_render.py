@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from autograder.diagnosis.render import (
+    _choose_shown_indices,
     _quote_error_line,
     choose_arrays_to_show,
     render_html,
@@ -60,3 +61,19 @@ def test_nan_counts_as_the_largest_difference():
 )
 def test_a_line_that_raised_is_quoted_whole(line, within, text):
     assert _quote_error_line(CallOutcome(None, line=line, within=within)) == text
+
+
+@pytest.mark.parametrize(
+    ("length", "wrong", "shown"),
+    [
+        (8, [4], [0, 1, 2, 3, 4, 5, 6, 7]),
+        (9, [], [0, 1, 2, 3, 4, 5, None, 8]),
+        (20, [10], [0, 1, 2, 3, 4, None, 10, None, 19]),
+        (20, [2, 3], [0, 1, 2, 3, 4, 5, None, 19]),
+        (20, [7, 9, 11, 13, 15], [0, 1, None, 7, None, 9, None, 11, None, 13, None, 19]),
+        (20, [0, 1, 19], [0, 1, 2, 3, 4, 5, None, 19]),
+        (20, [17, 18, 19], [0, 1, 2, 3, None, 17, 18, 19]),
+    ],
+)
+def test_of_a_large_table_the_ends_and_the_first_that_differ_are_shown(length, wrong, shown):
+    assert _choose_shown_indices(np.isin(np.arange(length), wrong)) == shown

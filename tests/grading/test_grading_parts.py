@@ -1,6 +1,7 @@
 """Parts of grading without a sandbox: the order of a run, repeated faults, sentences, clean text."""
 
 from collections import Counter
+from dataclasses import replace
 from datetime import datetime
 from threading import Lock
 from types import SimpleNamespace
@@ -253,6 +254,34 @@ def test_of_a_second_run_only_the_points_are_kept(grader):
         result, outputs = combine(make_exercise(), first, other, ["softmax"])
         assert (result.score, result.partial_share) == (1.0, 0.25)
         assert result.message.endswith("`mean` does not pass either.")
+
+
+def test_all_second_runs_together_take_no_longer_than_the_first_may(grader, monkeypatch):
+    """Of ten seconds the first takes seven and the second three, so that no third is started."""
+    names = ["a", "b", "c", "d"]
+    grader.lab.exercises = {name: make_exercise(name) for name in names}
+    prerequisite = grader.lab.exercises["a"]
+    grader.lab.prerequisites = lambda exercise: [prerequisite][: exercise.name != "a"]
+    grader.sandbox = SimpleNamespace(limits=SimpleNamespace(total_seconds=10.0))
+    grader.notebook = SimpleNamespace(cells=[])
+    grader._is_stub = lambda exercise: False
+    grader._other_code_uses_exercises = lambda exercises, cells: True
+    monkeypatch.setattr(grade_submission, "_keep_cells_for_one_test", lambda cells, test, _: test)
+    charged = {"b": (3.0, 4.0), "c": (1.0, 2.0)}
+    runs = []
+
+    def rerun(test, prerequisites, results, seconds):
+        runs.append((test, prerequisites, seconds))
+        cells = {number: CellRun(charged_seconds=s) for number, s in enumerate(charged[test])}
+        return grade_submission.CellResults(cells, {test: (make_row(Verdict.PASS), [])})
+
+    grader._rerun_with_reference_answers = rerun
+    tests = {name: (replace(make_row(), exercise=name), []) for name in names}
+    results = grade_submission.CellResults({}, tests)
+    grader.judge_with_reference_answers(results)
+    assert runs == [("b", ["a"], 10.0), ("c", ["a"], 3.0)]
+    kinds = [result.kind for result, _ in results.tests.values()]
+    assert kinds == [ResultReason.JUDGED, *[ResultReason.FOLLOWED] * 2, ResultReason.JUDGED]
 
 
 def test_the_outputs_of_a_failed_test_have_an_error_or_its_partial_points():

@@ -15,6 +15,7 @@ from autograder.judging.failure_patterns import (
 )
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function, pack_result
+from autograder.values.arrays import _is_expected_rounded
 from autograder.values.case_records import (
     CallOutcome,
     ComparisonRules,
@@ -658,3 +659,12 @@ def test_an_array_of_low_precision_widens_the_tolerance_also_by_its_name(dtype):
             1.0, CallOutcome(1 + 3e-7, "float"), ComparisonRules(tolerance=1e-8), inputs
         )
         assert (difference is None) == is_low, inputs
+
+
+@pytest.mark.parametrize("places", range(1, 10))
+def test_numbers_rounded_to_eight_places_at_most_are_recognised(places):
+    expected = np.array([0.123456789123, -2.34567891234])
+    value = np.round(expected, places)
+    assert _is_expected_rounded(expected, value, 1e-12) == (places < 9)
+    assert not _is_expected_rounded(expected, value + 0.3 * 10.0**-places, 1e-12)
+    assert not _is_expected_rounded(expected / 100, np.zeros(2), 1e-12)
