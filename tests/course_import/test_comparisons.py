@@ -1,0 +1,82 @@
+"""Assertions as comparisons of any found value with the expected one."""
+
+import pytest
+
+from course_import.assertions import read_assertions
+from course_import.comparisons import asks_for_form, compares_part, make_comparison
+
+NAMES = {"f", "x"}
+
+
+@pytest.mark.parametrize(
+    ("source", "comparison"),
+    [
+        ("f(2) == 3", "found == expected"),
+        ("3 == f(2)", "expected == found"),
+        ("np.allclose(f(2), [2, 3], rtol=1e-3, err_msg='no')",
+         "np.allclose(found, expected, rtol=0.001)"),
+        ("abs(f(2) - 3) < 1e-6", "abs(found - expected) < 1e-06"),
+        ("1e-6 > abs(3 - f(2))", "1e-06 > abs(expected - found)"),
+        ("all(f(i) == i for i in range(3))", "found == expected"),
+        ("[f(i) for i in range(3)] == [0, 1]", "found == expected"),
+        ("(f(1)[0], f(1)[1]) == (1, 2)", "(found[0], found[1]) == (expected[0], expected[1])"),
+        ("f(1)", "bool(found) == bool(expected)"),
+        ("not f(1)", "bool(not found) == bool(not expected)"),
+        ("len(f(1)) == 3", "len(found) == len(expected)"),
+        ("type(f(1)) == float", "type(found) == float"),
+        ("f(1).dtype == np.float64", "found.dtype == np.float64"),
+        ("(f(1) == y).all()", "(found == expected).all()"),
+        ("f(1).equals(y)", "found.equals(expected)"),
+        ("f(1) > 3", "found > 3"),
+        ("x[0] == 3", "found[0] == expected[0]"),
+        ("f(1) == f(2)", ""),
+        ("f(f(1)) == 1", ""),
+    ],
+)  # fmt: skip
+def test_an_assertion_becomes_a_comparison_without_its_value(source, comparison):
+    (assertion,) = read_assertions(f"assert {source}", names_to_define=NAMES)
+    name = "x" if source.startswith("x") else "f"
+    expected = f"assert {comparison}" if comparison else ""
+    assert make_comparison(assertion, name, name == "x") == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "comparison", "hidden_comparison"),
+    [
+        ("assert_equal(f(1), 2, 'msg')", "assert_equal(found, expected, 'msg')", ""),
+        ("assert_equal(f(1), 2, msg='no')", "assert_equal(found, expected)",
+         "assert_equal(found, expected)"),
+        ("self.assertEqual(f(1), 2)", "assert found == expected", "assert found == expected"),
+        ("np.testing.assert_allclose(f(1), 2, atol=0.1)",
+         "np.testing.assert_allclose(found, expected, atol=0.1)",
+         "np.testing.assert_allclose(found, expected, atol=0.1)"),
+        ("assert f(1) > 3", "assert found > 3", ""),
+        ("assert f(1)[x] == 3", "assert found[x] == expected[x]", "assert found[x] == expected[x]"),
+        ("assert f(1)[y < 3] == 3", "assert found[y < 3] == expected[y < 3]", ""),
+        ("assert f(1) * math.pi == 3", "assert found * math.pi == expected * math.pi", ""),
+    ],
+)  # fmt: skip
+def test_a_hidden_assertion_shows_no_text_and_no_value(source, comparison, hidden_comparison):
+    for hidden, expected in ((frozenset(), comparison), ({1}, hidden_comparison)):
+        (assertion,) = read_assertions(source, names_to_define={"f"}, hidden=hidden)
+        assert make_comparison(assertion, "f", False) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "form", "part"),
+    [
+        ("f(1) == 2", False, False),
+        ("f(1).shape == (2,)", True, False),
+        ("isinstance(f(1), list)", True, False),
+        ("callable(f(1))", True, False),
+        ("type(f(1)) == float", True, False),
+        ("isinstance(y, list)", False, False),
+        ("f(1)[-1] == 2", False, True),
+        ("f(y[0]) == 2", False, False),
+        ("len(f(1)) == 2", False, False),
+    ],
+)
+def test_an_assertion_asks_for_a_form_or_a_part(source, form, part):
+    (assertion,) = read_assertions(f"assert {source}", names_to_define={"f"})
+    assert asks_for_form(assertion, "f", False) == form
+    assert compares_part(assertion, "f", False) == part

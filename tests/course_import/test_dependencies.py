@@ -1,0 +1,186 @@
+"""Modules, packages and files that an imported notebook needs."""
+
+import ast
+from types import SimpleNamespace
+
+import pytest
+
+from course_import import dependencies
+from course_import.dependencies import Dependencies, is_file_in_folder, read_module
+from course_import.nbgrader_source import CellImportReport, SourceCell
+
+
+@pytest.fixture
+def folder(tmp_path):
+    files = {
+        "data/a.csv": "1",
+        "ab": "1",
+        "tool.py": "import helper",
+        "helper.py": "",
+        "pkg/__init__.py": "y",
+        "pkg/sub/m.py": "z",
+        "pkg/n.txt": "",
+    }
+    for name, text in files.items():
+        path = tmp_path / "source" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / "source"
+
+
+@pytest.fixture
+def needed(folder, tmp_path):
+    course = SimpleNamespace(library=("lib",), imports=("imp",), root=tmp_path / "course")
+    return Dependencies(folder, course, {"tool", "numpy"}, {"tool", "numpy", "pkg"})
+
+
+def add(needed, source):
+    report = CellImportReport(SourceCell(1, "given", source))
+    needed.add(report, ast.parse(source))
+    return report
+
+
+def test_what_a_cell_imports_comes_along_and_is_named(needed):
+    report = add(needed, "import tool, pkg, os, imp, lib, numpy, yaml, no_such_module_of_ours")
+    assert [text.partition(":")[0] for text in report.additions] == [
+        "`tool` came along",
+        "`helper` came along",
+        "it imports `yaml`",
+    ]
+    only_solution, missing = report.problems
+    assert only_solution.startswith("only its solution imports `pkg`, which lies beside")
+    assert missing.startswith("it imports `no_such_module_of_ours`, which is not installed here")
+    assert needed.packages == ["yaml"]
+    assert needed.modules == {
+        "tool": {"__init__.py": b"import helper"},
+        "helper": {"__init__.py": b""},
+    }
+    again = add(needed, "import tool, yaml")
+    assert not again.additions and not again.problems
+
+
+def test_a_module_is_compared_with_that_of_the_course(needed):
+    (needed.course.root / "tool").mkdir(parents=True)
+    (needed.course.root / "tool" / "__init__.py").write_text("import helper")
+    add(needed, "import tool")
+    assert "tool" in needed.modules
+    (needed.course.root / "helper").mkdir()
+    other = Dependencies(needed.folder, needed.course, {"helper"}, {"helper"})
+    with pytest.raises(dependencies.ModuleNameTaken, match="such as `helper_2`"):
+        add(other, "import helper")
+
+
+def test_files_that_a_cell_names_are_found_under_their_names(needed):
+    report = add(needed, "open('data/a.csv'); open('./data/a.csv'); open('none.csv')")
+    assert list(needed.files) == ["data/a.csv"] and len(report.additions) == 1
+    source = 'x = open("data/a.csv"); é = "./data/a.csv" + f"{é}"\nopen(base + "/b.csv")'
+    assert needed.replace_file_names(source) == (
+        'x = open(beside("data/a.csv")); é = beside("data/a.csv") + f"{é}"\nopen(base + "/b.csv")'
+    )
+
+
+def test_computed_names_of_files_go_through_the_function_that_finds_them(needed):
+    report = CellImportReport(SourceCell(1, "given", ""))
+    needed.add_read_files(report, ["data/a.csv", "none.csv"])
+    assert list(needed.files) == ["data/a.csv"]
+    source = 'open(base + "/b.csv")\nopen("data/a.csv")\nPath(p).read_text()\nopen(q, "w")'
+    assert needed.replace_file_names(source).split("\n") == [
+        'open(beside(base + "/b.csv"))',
+        'open(beside("data/a.csv"))',
+        "path_beside(Path(p)).read_text()",
+        'open(q, "w")',
+    ]
+
+
+def test_a_file_that_only_a_solution_reads_is_named_once(needed):
+    report = CellImportReport(SourceCell(1, "solution", ""))
+    needed.report_private_files(report, ["data/a.csv", "none.csv"])
+    assert (
+        len(report.problems) == 1 and "only its solution reads `data/a.csv`" in report.problems[0]
+    )
+    needed.add_read_files(CellImportReport(SourceCell(1, "given", "")), ["data/a.csv"])
+    needed.report_private_files(report, ["data/a.csv"])
+    assert len(report.problems) == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "function"),
+    [
+        ("open(p)", "beside"),
+        ("open(p, mode='rb')", "beside"),
+        ("open(p, 'w')", ""),
+        ("open(p, mode='a')", ""),
+        ("open(p, 'r+')", ""),
+        ("open('a')", ""),
+        ("open()", ""),
+        ("pd.read_csv(base + x)", "beside"),
+        ("np.loadtxt(p)", "beside"),
+        ("imread(p)", "beside"),
+        ("Path(p).read_bytes()", "path_beside"),
+        ("print(p)", ""),
+        ("reopen(p)", ""),
+    ],
+)
+def test_a_computed_name_is_that_of_a_file_to_read(call, function):
+    found = [name for _, name in dependencies._find_computed_names(ast.parse(call))]
+    assert found == ([function] if function else [])
+
+
+@pytest.mark.parametrize(
+    ("value", "is_file"),
+    [
+        ("data/a.csv", True),
+        ("./data/a.csv", True),
+        ("data", False),
+        ("ab", False),  # too short to be a name by intent
+        ("data/../ab", False),
+        ("none.csv", False),
+        ("a" * 201, False),
+        ("da\nta", False),
+        (3, False),
+    ],
+)
+def test_a_string_names_a_file_of_the_folder(folder, value, is_file):
+    assert is_file_in_folder(value, folder) == is_file
+    assert not is_file_in_folder(str(folder / "data/a.csv"), folder)
+    (folder / "outside.csv").symlink_to(folder.parent / "x.csv")
+    (folder.parent / "x.csv").write_text("1")
+    assert not is_file_in_folder("outside.csv", folder)
+
+
+def test_a_module_is_a_file_or_a_package(folder):
+    assert read_module(folder, "tool") == {"__init__.py": b"import helper"}
+    assert read_module(folder, "pkg") == {"__init__.py": b"y", "sub/m.py": b"z"}
+    assert read_module(folder, "none") == {}
+    (folder / "link.py").symlink_to(folder / "tool.py")
+    assert read_module(folder, "link") == {}
+
+
+def test_imported_names_are_whole_and_relative_ones_refer_to_their_package():
+    trees = [ast.parse("import a.b, c as d\nfrom e import f\nfrom . import g"), None]
+    assert dependencies.find_imported_dotted_names(trees) == {"a.b", "c", "e", "e.f"}
+    tree = ast.parse("from . import g\nfrom ..h import i\nfrom .j import k")
+    assert dependencies.find_imported_dotted_names([tree], "p.q") == {
+        *("p.q", "p.q.g", "p.h", "p.h.i", "p.q.j", "p.q.j.k"),
+    }
+    assert dependencies.find_imported_modules([ast.parse("import a.b\nfrom .c import d")]) == {"a"}
+    assert dependencies._list_files_run_by_import("p", "p.q.r") == {
+        *("__init__.py", "q/__init__.py", "q/r.py", "q/r/__init__.py"),
+    }
+
+
+def test_a_lab_imports_its_files_by_the_name_of_its_module():
+    line = "from course_files.my_lab import beside, path_beside"
+    assert dependencies.make_files_import("my-lab") == line
+    assert dependencies.make_files_import("my-lab", True) == f"{line}, put_files\n\nput_files()"
+
+
+def test_a_module_named_like_a_folder_of_a_course_stays(needed):
+    (needed.folder / "report.py").write_text("")
+    needed._visible_packages.add("report")
+    report = add(needed, "import report")
+    assert report.problems == [
+        "it imports `report`, which lies beside the notebook, and a course keeps its own files in "
+        "a folder `report`: give the module another name"
+    ]
+    assert not needed.modules
