@@ -122,3 +122,6 @@ def test_the_largest_array_is_named_if_it_takes_much_of_the_memory():
     assert text == "The largest of your arrays is `z`, with shape (150, 200)."
     assert describe_largest_array(function, inputs, 3_000_000) == ""
     assert describe_largest_array(define("return x"), Inputs((np.ones(999), 0)), 1000) == ""
+    repeated = define("z = np.broadcast_to(x, (9, 999))", "w = x[:500] + 1", "return w")
+    text = describe_largest_array(repeated, Inputs((np.ones(999), 0)), 8000)
+    assert text == "The largest of your arrays is `w`, with shape (500,)."

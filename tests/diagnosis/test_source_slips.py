@@ -225,6 +225,11 @@ def test_a_default_that_the_function_changes_is_named():
     slip = find_slip("y.append(x)", "return y", head="def f(x, y=[]):")
     assert "The default `[]` of `y` is made only once" in slip.means
     assert find_slip("return [*y, x]", head="def f(x, y=[]):") is None
+    slip = find_slip("z['a'] = x", "return z", head="def f(x, *, y=1, z={}, n):")
+    assert "The default `{}` of `z` is made only once" in slip.means
+    slip = find_slip("z.append(x)", "return z", head="def f(x, y=1, z=[], /):")
+    assert "The default `[]` of `z`" in slip.means
+    assert find_slip("z.append(x)", "return z + y", head="def f(x, z, y=[]):") is None
 
 
 def test_a_loop_that_ends_at_once_is_asked_when_it_should_end():

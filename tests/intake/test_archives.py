@@ -244,10 +244,11 @@ def test_no_name_makes_a_pattern_match_take_long(classroom, inbox, tmp_path):
     assert "zed/qkv-attention" in read_submitted(classroom)
 
 
-def test_zips_in_a_zip_are_listed_up_to_a_number_of_files(classroom, inbox, set_limits):
+@pytest.mark.parametrize("folder", ["", "__MACOSX/"])
+def test_zips_in_a_zip_are_listed_up_to_a_number_of_files(classroom, inbox, set_limits, folder):
     """Regression: a zip of 17 MB, with 200 zips of 9,900 files each, took minutes."""
     set_limits(max_student_zip_files=20)
-    inner = zip_bytes({f"{i}": b"" for i in range(15)})
+    inner = zip_bytes({f"{folder}{i}": b"" for i in range(15)})
     name = "Mal Lory_12_assignsubmission_file_/x.zip"
     write_files(inbox, {name: zip_bytes({f"z{i}.zip": inner for i in range(5)})})
     write_files(inbox, {"Zed Z_13_assignsubmission_file_/qkv-attention.ipynb": notebook()})

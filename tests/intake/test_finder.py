@@ -37,6 +37,13 @@ def test_plain_folders(classroom, make_download, name):
     assert report.exit_code == 0
 
 
+def test_of_two_folders_called_after_labs_the_inner_one_tells_the_lab(classroom, make_download):
+    files = {"ada/attention-masks/qkv-attention/work.ipynb": notebook("ada")}
+    files["bo/qkv-attention/qkv-attention.ipynb"] = notebook("bo")
+    collect([make_download(files)], classroom)
+    assert sorted(read_submitted(classroom)) == ["ada/qkv-attention", "bo/qkv-attention"]
+
+
 def test_a_folder_around_the_class(classroom, make_download):
     collect(
         [make_download({f"Lab 2/{s}/qkv-attention.ipynb": notebook(s) for s in ("ada", "grace")})],

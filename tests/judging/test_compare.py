@@ -644,6 +644,23 @@ def test_an_authors_comparison_accepts_a_list_for_an_array():
     assert compare_outcome(2.0, CallOutcome(2, "int64"), CLOSE) is None
 
 
+@pytest.mark.parametrize(
+    ("value", "type_name", "is_right"),
+    [
+        (2, "int64", True),
+        (2.0, "float32", True),
+        (2, "int", False),
+        (2.0, "float", False),
+        (True, "bool", False),
+    ],
+)
+def test_an_authors_comparison_is_asked_of_a_number_of_numpys_own_type(value, type_name, is_right):
+    rules = ComparisonRules(equality="builtins:isinstance")
+    expected = getattr(np, type_name, np.float64)
+    difference = compare_outcome(expected, CallOutcome(value, type_name), rules)
+    assert (difference is None) == is_right
+
+
 def test_the_first_wrong_entry_of_booleans_is_named():
     outcome = CallOutcome(np.array([True, True, True]))
     text = compare_outcome(np.array([True, False, False]), outcome, ComparisonRules()).observation

@@ -152,6 +152,9 @@ def explain(code):
         ("t = (1, 2); t[0] = 3", "values-that-cannot-change", ""),
         ("x[0, 0, 0] = np.ones(2)", "several-numbers-for-one-place", ""),
         ("x[0.5]", "fraction-for-a-place", ""),
+        ("(1, 2) + [3]", "list-for-an-array", "A tuple with one entry is written `(x,)`; only"),
+        ("[1, 2] + (3,)", "list-for-an-array", "A list with one entry is written `[x]`; only"),
+        ("[1, 2] + 3", "list-for-an-array", "with another list, and here the other side is an int"),
     ],
 )  # fmt: skip
 def test_an_error_has_a_family_and_plain_words(code, mistake, words):
@@ -181,6 +184,8 @@ def test_an_error_has_a_family_and_plain_words(code, mistake, words):
         ("x.mean + 1", ""),
         ("q.flatten(1)", ""),
         ("max(q, 0)", "Do you want the larger of each two entries, or one number of all entries? "
+                      "NumPy has a function for each."),
+        ("min(q, 0)", "Do you want the smaller of each two entries, or one number of all entries? "
                       "NumPy has a function for each."),
         ("~q", None),
         ("'a' - x.shape", None),

@@ -452,6 +452,20 @@ def test_an_error_of_half_the_failing_cases_is_shown_before_a_wrong_number(
     assert finding.case_index == shown
 
 
+def test_a_pair_of_mistakes_is_shown_in_the_first_case_that_neither_gives_alone():
+    """The case with both mistakes comes last here, and explains the pair."""
+    predictions = [(2.0, 2.0, 1.0), (3.0, 1.0, 3.0), (5.0, 2.0, 3.0)]  # both, a, b
+    cases, answers = [], []
+    for numbers in predictions:
+        outcomes = [CallOutcome(number, "float") for number in numbers]
+        mistakes = dict(zip(("a + b", "a", "b"), outcomes, strict=True))
+        cases.append(TestCase("", Inputs(), 1.0, mistakes))
+        answers.append(outcomes[0])
+    pair = Misconception("a + b", "There are two mistakes.", "Which?")
+    finding = judge(cases, answers, RULES, [pair])
+    assert (finding.misconception, finding.case_index) == ("a + b", 2)
+
+
 def test_a_multiple_of_the_expected_count_is_described():
     assert (
         "In this case the result is 8 times too large." in judge_pairs(1000, 8000, (999, 5)).means
