@@ -1,5 +1,6 @@
 """Parts of grading without a sandbox: the order of a run, repeated faults, sentences, clean text."""
 
+import json
 from collections import Counter
 from dataclasses import replace
 from datetime import datetime
@@ -14,6 +15,7 @@ from our_course import lab
 from autograder.core.errors import UsageError
 from autograder.core.results import CellOutcome, Result, ResultReason, Verdict
 from autograder.gradebook.classroom import GradingError, Submission
+from autograder.gradebook.graded_submission import GradedSubmission, GradingOptions
 from autograder.grading import (
     best_attempt,
     dask_cluster,
@@ -391,6 +393,22 @@ def test_an_answer_s_hash_depends_on_what_is_written_and_pasted(monkeypatch):
     assert len(set(pictures)) == 3
     _, untouched = hash_answers(softmax="", **{question: " \n"})
     assert question in untouched and "softmax" not in untouched
+
+
+@pytest.mark.parametrize(
+    ("note", "notes"), [("", ("own",)), ("of the file", ("of the file", "own"))]
+)
+def test_the_note_on_a_file_stands_before_those_on_its_content(monkeypatch, note, notes):
+    graded = GradedSubmission((), nbformat.v4.new_notebook(), ("own",))
+    sandboxes = []
+    monkeypatch.setattr(pool, "read_lab_in", lambda course, name: name)
+    monkeypatch.setattr(pool, "cache_release", lambda lab, release: None)
+    monkeypatch.setattr(pool, "get_sandbox", lambda *arguments: sandboxes.append(arguments))
+    monkeypatch.setattr(pool, "grade_submission", lambda *_, **options: graded)
+    for data in (b"plot", b"import matplotlib", b"%pylab"):
+        text = pool.grade_in_this_process("c", "one", "{}", data, note, GradingOptions())
+        assert tuple(json.loads(text)["notes"]) == notes
+    assert [draws for _, _, draws in sandboxes] == [False, True, True]
 
 
 # Machines

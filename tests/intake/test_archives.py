@@ -28,7 +28,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.core import files
-from autograder.intake import archives
+from autograder.intake import archives, upload_limits
+from autograder.intake.upload_limits import FileRefused
 
 GOOD = ("zed/qkv-attention.ipynb", notebook("good"))
 
@@ -242,6 +243,21 @@ def test_no_name_makes_a_pattern_match_take_long(classroom, inbox, tmp_path):
     collect([make_zip(tmp_path / "class.zip", members)], classroom)
     assert time.monotonic() - begun < 200  # and not hours
     assert "zed/qkv-attention" in read_submitted(classroom)
+
+
+def test_notebooks_and_zips_of_each_student_have_limits_of_their_own(set_limits):
+    set_limits(max_student_notebook_bytes=4_000_000, max_student_zip_bytes=6_000_000)
+    budget = upload_limits.PerStudentReadingBudget()
+    megabyte = bytes(1_000_000)
+
+    def read(student, count, is_zip):
+        return len(list(budget.count_bytes(student, iter([megabyte] * count), is_zip=is_zip)))
+
+    assert read("ada", 6, True) == 6 and read("ada", 3, False) == 3 and read("ada", 1, False) == 1
+    for is_zip, size in ((False, 4), (True, 6)):
+        with pytest.raises(FileRefused, match=f"More than {size} MB of this student's were read"):
+            read("ada", 1, is_zip)
+        assert read("bo", size, is_zip) == size
 
 
 @pytest.mark.parametrize("folder", ["", "__MACOSX/"])

@@ -37,6 +37,14 @@ def test_plain_folders(classroom, make_download, name):
     assert report.exit_code == 0
 
 
+@pytest.mark.parametrize("name", ["spring", "spring (1)", "Spring(12)"])
+def test_a_folder_called_as_its_download_holds_the_class(classroom, make_download, name):
+    """A browser gives a number to the second download of one name."""
+    files = {f"spring/{s}/qkv-attention.ipynb": notebook(s) for s in ("ada", "bo")}
+    collect([make_download(files, name)], classroom)
+    assert sorted(read_submitted(classroom)) == ["ada/qkv-attention", "bo/qkv-attention"]
+
+
 def test_of_two_folders_called_after_labs_the_inner_one_tells_the_lab(classroom, make_download):
     files = {"ada/attention-masks/qkv-attention/work.ipynb": notebook("ada")}
     files["bo/qkv-attention/qkv-attention.ipynb"] = notebook("bo")

@@ -1,6 +1,7 @@
 """Downloads of each platform: students, times, and the origins that are kept for feedback."""
 
 import time
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -611,6 +612,9 @@ def test_a_zone_that_is_named_later_corrects_the_time(classroom, inbox, platform
     second = collect([inbox], classroom, timezone="Europe/Paris")
     ((_, right),) = read_submitted(classroom).values()
     assert (wrong[11:13], right[11:13]) == ("17", "16")
+    (path,) = classroom.submitted.rglob("*.ipynb")
+    file_time = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    assert file_time.strftime("%Y-%m-%d %H:%M:%S UTC") == right
     assert "The time was read anew, in the zone that you named: " in second.summary
     assert not (classroom.root / "submitted-earlier").exists()
     for options in ({}, {"course_timezone": "Asia/Tokyo"}, {"timezone": "Europe/Paris"}):
