@@ -445,11 +445,10 @@ class OutputCleaner:
         if isinstance(output.get("data"), dict):
             output = {**output, "data": self._drop_too_large_html(output["data"])}
         cleaned_output = clean_output(output)
+        is_first = self._output_budget >= 0  # of the outputs beyond the limit, if it is one
         self._output_budget -= measure_output(cleaned_output)
         if self._output_budget >= 0:
             return cleaned_output
-        # Show the remark "more output" only in place of the first outputs beyond the limit.
-        is_first = self._output_budget > -MAX_OUTPUT_CHARACTERS / 100
         text = "(more output than can be kept)" if is_first else ""
         return make_output("stream", name="stderr", text=text)
 

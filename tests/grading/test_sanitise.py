@@ -168,6 +168,29 @@ def jpeg(width, height, preamble=b""):
     return base64.b64encode(b"\xff\xd8" + preamble + frame + b"\xff\xd9").decode()
 
 
+@pytest.mark.parametrize("marker", [b"\xff\xc4", b"\xff\xc8", b"\xff\xcc", b"\xff\xdb"])
+def test_the_size_of_a_jpeg_is_that_of_its_frame_and_not_of_a_table_before_it(marker):
+    table = marker + struct.pack(">HBHH", 9, 0, 60_000, 60_000) + b"\0\0"
+    assert is_picture("image/jpeg", jpeg(40, 30, table))
+    assert not is_picture("image/jpeg", jpeg(60_000, 60_000, table))
+
+
+@pytest.mark.parametrize("size", [10, 100_000])
+def test_the_first_output_beyond_the_limit_is_replaced_by_a_remark(size, monkeypatch):
+    """Regression: an output that was far too large left no remark at all."""
+    monkeypatch.setattr(sanitise, "MAX_OUTPUT_CHARACTERS", 130)
+    clean = OutputCleaner().clean_within_limits
+    shown = []
+    for text in ("a" * 80, "b" * size, "c", ""):
+        shown.append(clean({"output_type": "stream", "name": "stdout", "text": text}))
+    assert [output.text for output in shown] == [
+        "a" * 80,
+        "(more output than can be kept)",
+        *("", ""),
+    ]
+    assert [output.name for output in shown] == ["stdout", *["stderr"] * 3]
+
+
 def test_a_picture_is_of_a_size_that_a_browser_has_room_for():
     """A few kilobytes can declare a picture of 60,000 by 60,000 pixels."""
     exif = b"\xff\xe1" + struct.pack(">H", 2000) + b"x" * 1998

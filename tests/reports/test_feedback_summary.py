@@ -1,6 +1,7 @@
 """Lines and sentences at the top of a feedback page, without a gradebook; and what archives make of them."""
 
 import json
+import re
 from dataclasses import replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -15,7 +16,7 @@ from autograder.gradebook.gradebook_records import ReplacedAnswerMark
 from autograder.gradebook.policy import Policy
 from autograder.gradebook.regrade_requests import RegradeRequest
 from autograder.intake import Origin, Person
-from autograder.reports import feedback_pages, feedback_summary, feedback_zips
+from autograder.reports import feedback_pages, feedback_summary, feedback_zips, safe_html
 from autograder.reports.marks import ClassMarks, Mark
 from autograder.reports.student_page import FeedbackSummary, SummaryLine
 
@@ -208,6 +209,17 @@ def test_the_reason_why_nothing_was_read_is_not_said_twice():
 
 
 # Which pages are written
+
+
+def test_a_page_depends_on_each_template_that_it_is_made_of():
+    folder, used, todo = safe_html.TEMPLATES, set(), ["feedback.html"]
+    while todo:
+        name = todo.pop()
+        used.add(f"templates/{name}")
+        text = (folder / name).read_text("utf-8")
+        todo += re.findall(r"{%-? *(?:extends|include|import|from) +[\"']([^\"']+)", text)
+    assert used == {name for name in feedback_pages._PAGE_SOURCES if name.startswith("templates/")}
+    assert len(used) > 1
 
 
 def test_a_page_depends_on_notebook_summary_and_on_how_pages_are_made(monkeypatch):

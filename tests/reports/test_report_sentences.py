@@ -217,6 +217,10 @@ def test_commands_for_manual_grading_are_of_labs_that_await_it():
     assert make_report(marks, (LAB, "training")).manual_grading_commands == [
         f"autograder answers {LAB} explain-flat"
     ]
+    report = make_report(marks, (LAB, "training"), classroom_option=" --classroom demo")
+    assert report.manual_grading_commands == [
+        f"autograder answers {LAB} explain-flat --classroom demo"
+    ]
 
 
 def test_addresses_are_quoted_and_a_name_too_long_for_a_file_has_none():

@@ -557,6 +557,9 @@ def test_given_lines_are_folded_from_four_on_and_not_counted_twice():
     parts = list(student_page.split_code([*same, "stub"], line, "\n".join([*same, "mine", "end"])))
     assert [heading for heading, _ in parts] == ["The first 6 lines, as they were handed out", ""]
     assert "\n".join(text for _, text in parts) == "\n".join([*same, "mine", "end"])
+    # Each line is in one part only, although the lab gave equal ones before and after the answer.
+    parts = list(student_page.split_code([*same, "stub", *same], line, "\n".join(["same"] * 9)))
+    assert [len(text.split("\n")) for _, text in parts] == [6, 3]
 
 
 # One pixel: the beginning of a file, and the part that says its size.
