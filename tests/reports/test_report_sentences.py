@@ -12,6 +12,7 @@ import pytest
 from graded_class import LAB, row, submission
 from our_course import COURSE, lab
 
+from autograder.core.errors import UsageError
 from autograder.core.results import ResultReason, Verdict
 from autograder.gradebook.deadlines import Deadlines
 from autograder.gradebook.graded_submission import GradedSubmission
@@ -130,6 +131,18 @@ def test_a_whole_name_goes_before_longer_ones(monkeypatch, classroom):
     monkeypatch.setattr(terminal, "read_class_list", lambda room: SimpleNamespace(people=people))
     assert terminal._resolve_student_name(classroom, ["x1", "x2"], "ada li") == "x1"
     assert terminal._resolve_student_name(classroom, ["x1", "x2"], "nobody") == "nobody"
+    assert terminal._resolve_student_name(classroom, ["x1", "x2"], "Ada Lin") == "x2"
+    assert terminal._resolve_student_name(classroom, ["x1", "y3"], "Y") == "y3"
+
+
+@pytest.mark.parametrize(("count", "end"), [(5, "'s3' or 's4'."), (6, "'s4' or others.")])
+def test_a_beginning_of_many_names_names_the_first_folders(monkeypatch, classroom, count, end):
+    monkeypatch.setattr(terminal, "MAX_MATCHES_SHOWN", 5)
+    monkeypatch.setattr(terminal, "read_class_list", lambda room: SimpleNamespace(people={}))
+    folders = [f"s{number}" for number in reversed(range(count))]
+    with pytest.raises(UsageError, match=r"^'s' may be 's0', 's1', ") as error:
+        terminal._resolve_student_name(classroom, folders, "s")
+    assert f"{end} Name one of these folders." in str(error.value)
 
 
 # Rules of the term

@@ -17,7 +17,7 @@ from autograder.gradebook.class_list import ClassList
 from autograder.gradebook.classroom import Classroom
 from autograder.grading.worker import CallFailed
 from similarity import pairs as pairs_module
-from similarity import shared_passages
+from similarity import shared_passages, similar_page
 from similarity.pairs import (
     ComparedSubmission,
     SimilarPair,
@@ -571,3 +571,9 @@ def test_who_copied_from_many_pushes_out_no_pair_that_is_another_s_only_one():
     count = shared_passages.MAX_PAIRS_PER_SUBMISSION + 3
     shared_counts = {(0, number): 100 for number in range(1, count)}
     assert shared_passages._choose_pairs(shared_counts) == list(shared_counts)
+
+
+def test_a_share_is_shown_in_per_cent_and_a_missing_one_as_a_dash():
+    shares = (None, 0.0, 0.005, 0.755, 1.0)
+    texts = ["–", "0 %", "0 %", "76 %", "100 %"]
+    assert [similar_page._format_percent(share) for share in shares] == texts

@@ -134,6 +134,8 @@ GAPS = np.array([1, -40, "NaT"], dtype="timedelta64[D]")
         (lambda x: x, None),
         (lambda x: x.astype("timedelta64[h]"), None),
         (lambda x: x + 1, "durations differ"),
+        (lambda x: np.where(x == x[0], x[2], x), "at [0]: your value is NaT, expected 1 day, 0:00"),
+        (lambda x: np.where(np.isnat(x), x[0], x), "value is 1 day, 0:00:00, expected NaT."),
         (lambda x: x.astype(int), "expected a NumPy array of durations"),
     ],
 )
