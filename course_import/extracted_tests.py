@@ -188,6 +188,7 @@ class NotebookDefinitions:
         # the notebook.
         outer_names = free_names - self._student_functions - {subject, *student_variables}
         sources, unknown_names = self.collect_sources(outer_names)
+        unknown_names -= self._student_functions  # those that the notebook's own functions call
         helper_functions = free_names.copy()
         for source in sources:
             helper_functions |= find_free_names(ast.parse(source))
