@@ -219,7 +219,10 @@ def limit_notes(notes: Iterable[str]) -> tuple[str, ...]:
         short_notes.append(note)
     extra = len(short_notes) - MAX_NOTES
     if extra > 0:
-        short_notes[MAX_NOTES:] = [f"There were {extra:,} more remarks like these."]
+        remark = f"There were {extra:,} more remarks like these."
+        if extra == 1:
+            remark = "There was 1 more remark like these."
+        short_notes[MAX_NOTES:] = [remark]
     return tuple(short_notes)
 
 

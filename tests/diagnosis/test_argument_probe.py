@@ -4,7 +4,8 @@ import itertools
 
 import numpy as np
 
-from autograder.diagnosis.argument_probe import explain_by_arguments
+from autograder.diagnosis import argument_probe
+from autograder.diagnosis.argument_probe import explain_by_arguments, is_small_enough_to_repeat
 from autograder.values.case_records import ComparisonRules, Inputs, TestCase
 
 CASE = TestCase("numbers", Inputs((np.arange(4.0),), {}), np.arange(4.0), {})
@@ -57,3 +58,24 @@ def test_a_random_layer_is_asked_with_the_largest_case():
     small = TestCase("one number", Inputs((np.zeros(1),), {}), np.ones(1), {})
     sentence = explain_by_arguments(Dropout(3), [small, CASE], OF_A_LAYER)
     assert "`Dropout` gives two different results" in sentence
+
+
+def test_an_array_that_the_right_result_does_not_need_is_not_asked_for():
+    x, y = np.linspace(0.1, 2, 9), np.linspace(3, 4, 9)
+    case = TestCase("numbers", Inputs((x, y), {}), np.exp(x), {})
+
+    def tangent(x, y):
+        return np.tan(x)
+
+    assert "does not depend on `y`" in explain_by_arguments(tangent, [case], ComparisonRules())
+    assert explain_by_arguments(tangent, [case], ComparisonRules(), ["y"]) == ""
+
+
+def test_only_small_cases_without_a_limit_of_memory_are_called_again(monkeypatch):
+    monkeypatch.setattr(argument_probe, "MAX_INPUT_NUMBERS", 6)
+    for inputs, is_small in (
+        (Inputs((np.ones(3),), {"y": np.ones(3)}), True),
+        (Inputs((np.ones(3),), {"y": np.ones(4)}), False),
+        (Inputs((np.ones(3),), memory=1000), False),
+    ):
+        assert is_small_enough_to_repeat(TestCase("", inputs, 1.0, {})) == is_small

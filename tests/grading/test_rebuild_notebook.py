@@ -12,6 +12,7 @@ from our_course import lab
 from sample_class import perfect
 
 from autograder.core.notebook_cells import MAX_NOTEBOOK_BYTES
+from autograder.grading import rebuild_notebook as rebuilding
 from autograder.grading.grade_submission import grade_submission
 from autograder.grading.rebuild_notebook import UnreadableNotebook, read_cells, rebuild_notebook
 from autograder.sandbox import CellRun, RunLimits
@@ -330,3 +331,95 @@ def test_the_seconds_of_an_exercise_are_those_of_its_answer_and_its_calls():
     )
     by_exercise = {result.exercise: result.seconds for result in graded.results}
     assert by_exercise["softmax"] == 2.25
+
+
+@pytest.mark.parametrize(
+    ("places", "restored"),
+    [
+        (["b", "c"], ["a", "b", "c"]),
+        (["a", "x", "c"], ["a", "b", "x", "c"]),
+        (["x", "b", "c"], ["a", "x", "b", "c"]),
+        (["a", "b", "x"], ["a", "b", "c", "x"]),
+        (["x"], ["a", "b", "c", "x"]),
+    ],
+)
+def test_a_deleted_cell_comes_back_after_the_one_before_it(places, restored):
+    plain = new_markdown_cell("x")
+    notes = []
+    cells = [plain if place == "x" else place for place in places]
+    found = rebuilding._restore_graded_cells(cells, ["a", "b", "c"], notes)
+    assert ["x" if place is plain else place for place in found] == restored and not notes
+
+
+@pytest.mark.parametrize(
+    ("count", "last"),
+    [
+        (3, "n2"),
+        (4, "There was 1 more remark like these."),
+        (1003, "There were 1,000 more remarks like these."),
+    ],
+)
+def test_of_too_many_remarks_the_others_are_counted(count, last, monkeypatch):
+    monkeypatch.setattr(rebuilding, "MAX_NOTES", 3)
+    monkeypatch.setattr(rebuilding, "MAX_NOTE_CHARACTERS", 40)
+    notes = rebuilding.limit_notes([f"n{number}" for number in range(count)] * 2)
+    assert notes[:3] == ("n0", "n1", "n2") and notes[-1] == last
+    assert len(notes) == min(count, 4)
+    assert rebuilding.limit_notes(["a" * 40, "a" * 41]) == ("a" * 40, "a" * 40 + "…")
+
+
+@pytest.mark.parametrize(
+    ("settings_of_cell", "tags", "has_changed"),
+    [
+        ({}, None, False),
+        ({"solution": True, "grade": False}, ["keep"], False),
+        ({"solution": False}, None, True),
+        ({"grade": True}, None, True),
+        ({"schema_version": 1}, None, False),
+        ({}, [], False),
+        ({}, ["other"], True),
+    ],
+)
+def test_only_other_flags_and_tags_are_changed_settings(settings_of_cell, tags, has_changed):
+    release = as_graded_cell(new_code_cell("x"), "a", solution=True)
+    release.metadata["tags"] = ["keep"]
+    cell = new_code_cell("x", metadata={"nbgrader": settings_of_cell})
+    if tags is not None:
+        cell.metadata["tags"] = tags
+    assert rebuilding._has_changed_grading_settings(cell, release) == has_changed
+
+
+@pytest.mark.parametrize(
+    ("make_cell", "source", "solution", "is_same"),
+    [
+        (new_code_cell, " def f(x):\n    pass\n", False, True),
+        (new_code_cell, "def f(x, y):\n    return (", True, True),
+        (new_code_cell, "def f(x, y):\n    return x", False, False),
+        (new_code_cell, "def g(x):\n    pass", True, False),
+        (new_markdown_cell, "def f(x):\n    pass", True, False),
+    ],
+)
+def test_a_cell_without_its_name_is_known_by_what_it_says(make_cell, source, solution, is_same):
+    release = as_graded_cell(new_code_cell("def f(x):\n    pass"), "a", solution=solution)
+    assert rebuilding._is_same_or_defines_same_name(make_cell(source), release) == is_same
+
+
+def test_a_text_is_not_known_by_functions_that_it_speaks_of():
+    release = as_graded_cell(new_markdown_cell("def f(x): what is it?"), "a", solution=True)
+    for source, is_same in (("def f(x): mine", False), ("def f(x): what is it? ", True)):
+        cell = new_markdown_cell(source)
+        assert rebuilding._is_same_or_defines_same_name(cell, release) == is_same
+
+
+def test_the_cells_of_all_worksheets_of_an_old_notebook_have_one_limit(monkeypatch):
+    monkeypatch.setattr(rebuilding, "MAX_CELLS", 3)
+
+    def convert(*counts):
+        cell = {"cell_type": "markdown", "source": "x", "metadata": {}}
+        sheets = [{"cells": [cell] * count, "metadata": {}} for count in counts]
+        content = {"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": sheets}
+        return rebuilding._upgrade_to_format_4(content).cells
+
+    assert len(convert(2, 1)) == 3
+    with pytest.raises(UnreadableNotebook, match="has 4 cells; at most 3 can be marked"):
+        convert(2, 2)
