@@ -278,6 +278,55 @@ def test_a_second_download_of_a_name_is_not_another_student(classroom, make_down
     assert "'ada (1)' may be a second download of 'ada'" in row.reason
 
 
+def test_a_second_download_of_an_earlier_runs_name_is_not_another_student(classroom, make_download):
+    collect([make_download({"ada/qkv-attention.ipynb": notebook("1")}, "first")], classroom)
+    later = {f"{name}/qkv-attention.ipynb": notebook("2") for name in ("ada (1)", "bob (1)")}
+    report = collect([make_download(later, "later")], classroom)
+    assert submitted_texts(classroom)["ada/qkv-attention"] == "1"
+    (row,) = files_with_outcome(report, "unmatched")
+    assert "'ada (1)' may be a second download of 'ada'" in row.reason
+
+
+def test_two_of_one_whole_name_on_moodle_are_no_blind_class(classroom, make_download):
+    """In blind marking, Moodle writes one word in place of all names."""
+    for name, count in (("Ada Lovelace", 0), ("Teilnehmer", 2)):
+        files = {moodle_path(name, number): notebook(str(number)) for number in (1, 2)}
+        report = collect([make_download(files, name)], classroom)
+        assert len(submitted_texts(classroom)) == count
+        reasons = [row.reason for row in files_with_outcome(report, "unmatched")]
+        assert len(reasons) == 2 - count
+        assert all("would all be 'Ada Lovelace'" in reason for reason in reasons)
+
+
+def test_a_name_after_a_hyphen_is_a_members_only_behind_a_groups(classroom, make_download):
+    write_roster(classroom, "Name,Login,Group\nAda Lovelace,ada1,Team-Red\nBo Li,bo1,Team-Red\n")
+    files = {
+        moodle_path("Team-Red-Ada Lovelace", 1): notebook("ada"),
+        moodle_path("Other-Bo Li", 2): notebook("bo"),
+    }
+    report = collect([make_download(files)], classroom)
+    assert submitted_texts(classroom) == {"ada1/qkv-attention": "ada"}
+    (row,) = files_with_outcome(report, "unmatched")
+    assert "Nobody in the roster is 'Other-Bo Li'" in row.reason
+
+
+@pytest.mark.parametrize("roster", ["", "Name,Login\nAda Lovelace,ada1\n"])
+def test_two_chosen_names_of_one_person_are_to_be_put_into_folders(
+    classroom, make_download, roster
+):
+    """On Google Classroom students choose the names, so no roster tells them apart."""
+    names = ("Ada Lovelace", "ada lovelace")
+    if roster:
+        write_roster(classroom, roster)
+        names = ("Ada Lovelace", "Lovelace Ada")
+    files = {f"{name} - qkv-attention.ipynb": notebook(name) for name in names}
+    report = collect([make_download(files)], classroom)
+    assert submitted_texts(classroom) == {}
+    reasons = {row.reason for row in files_with_outcome(report, "unmatched")}
+    remedy = "Put each into a folder called after its student." if roster else "rename one"
+    assert len(reasons) in (1, 2) and all(remedy in reason for reason in reasons)
+
+
 def test_nbgraders_folder_is_found_by_the_login(classroom, make_download):
     write_roster(classroom, "Folder,Name,Login\nx1,Ada L,ada1\n")
     files = {"submitted/ada1/qkv-attention/qkv-attention.ipynb": notebook("ada")}
