@@ -434,7 +434,7 @@ def test_each_cell_of_a_solution_has_its_time(monkeypatch):
         def __init__(self, notebook, *, timeout=None, **_):
             seconds.append(timeout)
 
-        def execute(self, env):
+        def execute(self, env, **_):
             assert env["COURSE_BUILD"] == "1"
 
     monkeypatch.setattr("nbclient.NotebookClient", Client)
