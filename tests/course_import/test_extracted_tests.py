@@ -79,7 +79,7 @@ def test_a_function_of_the_notebook_may_call_one_of_students(
 
 def test_variables_are_read_from_the_answer():
     test = extract("assert a > b\nassert a < 9", [1, 2], subject="", variables=["a", "b", "c"])
-    body = 'found = answer()\na = found["a"]\nb = found["b"]\nassert a > b\nassert a < 9'
+    body = 'found = answer("a", "b")\na = found["a"]\nb = found["b"]\nassert a > b\nassert a < 9'
     assert test.source == f"def answer_in_20(answer):\n{indent(body)}"
     assert test.variables == ["a", "b"]
     assert extract("assert x", [1], subject="", variables=["a"]) is None

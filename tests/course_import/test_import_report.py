@@ -99,7 +99,9 @@ def test_the_exit_code_is_that_of_all_notebooks(monkeypatch, complete, code):
     for name, is_complete in zip(("a.ipynb", "b.ipynb"), complete, strict=True):
         problems = [] if is_complete else ["lost"]
         reports[name] = ImportReport(name[0], [make_report(1, 1.0, problems=problems)], [])
-    monkeypatch.setattr(importer, "import_notebook", lambda path, course: reports[path.name])
+    monkeypatch.setattr(
+        importer, "import_notebook", lambda path, course, in_sandbox: reports[path.name]
+    )
     monkeypatch.setattr(command, "find_course", lambda: None)
     result = CliRunner().invoke(command.import_notebooks, [*reports])
     assert result.exit_code == code
