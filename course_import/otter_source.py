@@ -294,7 +294,8 @@ def convert_solution_marks(source: str) -> str:
             name = _PROMPT_LINE.match(line)
             if name:
                 lines.append(_make_prompt(name[1], source))
-    end, begin = "", 0  # of the solution that the last line belongs to, and its place
+    # Of the solution that the last line belongs to: its end, its place and its indentation.
+    end, begin, indentation = "", 0, ""
     for line in _PROMPT.sub("", source).split("\n"):
         region, single = _REGION.match(line), _ONE_LINE.match(line)
         if region:
@@ -304,16 +305,18 @@ def convert_solution_marks(source: str) -> str:
             prompts: list[str] = []
             if "NO PROMPT" not in line and not single[1]:
                 prompts = [_make_prompt(name, source) for name in _find_assigned_names(single[2])]
-            if lines and end and lines[-1] == end:  # the line before is a solution, too
+            # A line further to the left can lie outside of the function that holds the solution.
+            continues = lines and end and lines[-1] == end and single[1].startswith(indentation)
+            if continues:
                 lines.pop()
                 new_prompts = [prompt for prompt in prompts if prompt not in lines]
                 lines[begin:begin] = new_prompts
                 begin += len(new_prompts)
             else:
                 lines += prompts
-                begin = len(lines)
-                lines.append(f"{single[1]}### BEGIN SOLUTION")
-            end = f"{single[1]}### END SOLUTION"
+                begin, indentation = len(lines), single[1]
+                lines.append(f"{indentation}### BEGIN SOLUTION")
+            end = f"{indentation}### END SOLUTION"
             lines += [f"{single[1]}{single[2]}", end]
         else:
             lines.append(line)

@@ -102,6 +102,11 @@ def test_a_question_says_its_points_in_several_ways(text, fields):
         ("# BEGIN SOLUTION\nx = 1\n# END SOLUTION", answer("x = 1")),
         ("def f(x):\n    return x # SOLUTION\n\ny = f(1)",
          "def f(x):\n    ### BEGIN SOLUTION\n    return x\n    ### END SOLUTION\n\ny = f(1)"),
+        ("def f(x):\n    return x # SOLUTION\ny = 1 # SOLUTION",
+         "def f(x):\n    ### BEGIN SOLUTION\n    return x\n    ### END SOLUTION\ny = ...\n"
+         + answer("y = 1")),
+        ("for i in x: # SOLUTION\n    y += i # SOLUTION\nz = y # SOLUTION",
+         "z = ...\n" + answer("for i in x:\n    y += i\nz = y")),
     ],
 )  # fmt: skip
 def test_the_lines_of_a_solution_are_marked_and_its_names_stay(source, converted):
