@@ -61,7 +61,7 @@ def _ask_to_run_without_sandbox() -> bool:
         return False
     click.echo(reason, err=True)
     danger = "Without a sandbox, the code in the notebooks can read and change all your files."
-    if not can_ask():
+    if not is_interactive():
         raise UsageError(
             f"{danger} If you trust the notebooks, run the command again with --without-sandbox."
         )
@@ -71,6 +71,6 @@ def _ask_to_run_without_sandbox() -> bool:
     return True
 
 
-def can_ask() -> bool:
+def is_interactive() -> bool:
     """Return True if a person can answer a question in the terminal."""
     return sys.stdin.isatty()

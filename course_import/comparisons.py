@@ -16,7 +16,7 @@ Matcher = Callable[[ast.AST], bool]
 
 # Functions of the engine that comparisons may call: what the author writes down as a list or an
 # array has no labels, and a list has none of an array's methods.
-ENGINE_FUNCTIONS = {"as_list", "without_labels"}
+ENGINE_FUNCTIONS = {"convert_to_list", "remove_labels"}
 _ARRAY_MAKERS = {"array", "asarray", "arange", "linspace", "zeros", "ones"}
 
 # Arguments that only say what is wrong.
@@ -207,9 +207,9 @@ def _is_type(side: ast.expr) -> bool:
 def _convert_as(side: ast.expr, expected: ast.expr) -> ast.expr:
     """Return the expected value as the list or the array that a test writes down for it."""
     if isinstance(side, (ast.List, ast.Tuple)):
-        return ast.Call(ast.Name("as_list", ast.Load()), [expected], [])
+        return ast.Call(ast.Name("convert_to_list", ast.Load()), [expected], [])
     if get_called_name(side) in _ARRAY_MAKERS:
-        return ast.Call(ast.Name("without_labels", ast.Load()), [expected], [])
+        return ast.Call(ast.Name("remove_labels", ast.Load()), [expected], [])
     return expected
 
 

@@ -1471,15 +1471,16 @@ class _NotebookImporter:
         Of exercises that build on each other, the first one builds on none of the others.
         """
         waiting = sorted(self.exercises.values(), key=lambda plan: self.places[plan.tests[-1]])
+        all_prerequisites = {plan.name: self._find_prerequisites(plan) for plan in waiting}
         while waiting:
             unchecked_names = {plan.name for plan in waiting}
             plan = waiting[0]
             for candidate in waiting:
-                if unchecked_names.isdisjoint(self._find_prerequisites(candidate)):
+                if unchecked_names.isdisjoint(all_prerequisites[candidate.name]):
                     plan = candidate
                     break
             waiting.remove(plan)
-            names = [name for name in self._find_prerequisites(plan) if name in self.check_places]
+            names = [name for name in all_prerequisites[plan.name] if name in self.check_places]
             places = [self.check_places[name] for name in names]
             self.prerequisites[plan.name] = names
             self.check_places[plan.name] = max([self.places[plan.tests[-1]], *places])

@@ -306,8 +306,10 @@ def convert_solution_marks(source: str) -> str:
             if "NO PROMPT" not in line and not single[1]:
                 prompts = [_make_prompt(name, source) for name in _find_assigned_names(single[2])]
             # A line further to the left can lie outside of the function that holds the solution.
-            continues = lines and end and lines[-1] == end and single[1].startswith(indentation)
-            if continues:
+            is_same_solution = (
+                lines and end and lines[-1] == end and single[1].startswith(indentation)
+            )
+            if is_same_solution:
                 lines.pop()
                 new_prompts = [prompt for prompt in prompts if prompt not in lines]
                 lines[begin:begin] = new_prompts

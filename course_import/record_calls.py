@@ -204,7 +204,7 @@ def record_notebook(cells: Sequence[dict], folder: Path, in_sandbox: bool = True
 
 def _run_recorder(
     exchange: Path, errors: BinaryIO, in_sandbox: bool
-) -> "subprocess.CompletedProcess[bytes]":
+) -> subprocess.CompletedProcess[bytes]:
     """Run `main` in a process of its own, in the folder with the copies of the notebook's files."""
     variables = {"MPLBACKEND": "agg", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     module = ["-m", "course_import.record_calls"]

@@ -1,4 +1,4 @@
-"""What a notebook's kernel and its connection log: nothing harmless, and the cause of a death."""
+"""Logs of a notebook's kernel and its connection: drop harmless errors, quote the end of a log."""
 
 import errno
 import logging

@@ -219,10 +219,10 @@ def equal_in_every_comparison(found: Value, expected: Value, *comparisons: Calla
     return True if applicable else None
 
 
-def without_labels(value: Value) -> Value:
+def remove_labels(value: Value) -> Value:
     """Return the entries of a pandas table as an array; return any other value as it is.
 
-    >>> without_labels([1, 2])
+    >>> remove_labels([1, 2])
     [1, 2]
     """
     if is_pandas(value):
@@ -230,13 +230,13 @@ def without_labels(value: Value) -> Value:
     return value
 
 
-def as_list(value: Value) -> Value:
+def convert_to_list(value: Value) -> Value:
     """Return the entries of an array or a pandas table as a list; return any other value as it is.
 
-    >>> as_list(np.array([1, 2])), as_list((1, 2))
+    >>> convert_to_list(np.array([1, 2])), convert_to_list((1, 2))
     ([1, 2], (1, 2))
     """
-    array = without_labels(value)
+    array = remove_labels(value)
     if isinstance(array, np.ndarray):
         return array.tolist()
     return value

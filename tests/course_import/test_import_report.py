@@ -1,4 +1,4 @@
-"""What an import says of its cells and their points, and what it knows of an exercise."""
+"""Report on an import: its cells and their points; plans of exercises and their properties."""
 
 import pytest
 from click.testing import CliRunner

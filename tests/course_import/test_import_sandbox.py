@@ -101,7 +101,7 @@ def imported(tmp_path, monkeypatch):
 
     def run(*options, reason="", answer=None):
         monkeypatch.setattr(bubblewrap, "explain_why_no_command_runs", lambda: reason)
-        monkeypatch.setattr(command, "can_ask", lambda: answer is not None)
+        monkeypatch.setattr(command, "is_interactive", lambda: answer is not None)
         ran = CliRunner().invoke(main, ["import", str(notebook), *options], input=answer)
         return ran.exit_code, ran.output, runs
 
