@@ -36,7 +36,8 @@ from autograder import check
 from autograder.authoring.lab import read_labs
 from autograder.core.notebook_cells import get_grade_id
 from autograder.grading.grade_submission import release_for_grading
-from autograder.grading.pool import PRELOAD, count_cores
+from autograder.grading.pool import count_cores
+from autograder.sandbox import PRELOAD
 from autograder.sandbox.webassembly import WebAssembly
 from autograder.student.check import CheckFailed
 

@@ -44,13 +44,9 @@ from autograder.grading.worker import (
     run_concurrently,
     worker_threads,
 )
-from autograder.sandbox import RunLimits, Sandbox, SandboxError
+from autograder.sandbox import PRELOAD, RunLimits, Sandbox, SandboxError
 from autograder.sandbox.choice import explain_fallback, find_sandbox
 
-# Modules that each sandbox imports once, before any submission. Submissions run in forks of this
-# process, so they need not import these modules. The modules of the lab are added. An entry
-# "module:function" also calls the function.
-PRELOAD = ("numpy", "IPython", "autograder.student.check")
 # Further modules for submissions that draw figures. Forking a process with these modules takes a
 # fifth longer, so these submissions get a sandbox of their own.
 DRAWING_PRELOAD = ("matplotlib.pyplot",)

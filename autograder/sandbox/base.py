@@ -34,7 +34,10 @@ from autograder.values import encoding
 from autograder.values.case_records import CallOutcome, Inputs
 from autograder.values.value_types import SingleUseArrays
 
-PRELOAD = ("numpy", "matplotlib.pyplot", "IPython")
+# Modules that a sandbox imports once, before any submission. Submissions run in forks of this
+# process, so they need not import these modules. The modules of a lab are added. An entry
+# "module:function" also calls the function.
+PRELOAD = ("numpy", "IPython", "autograder.student.check")
 # Maximal size of the JSON in one message with results of calls of a student's function. It has room
 # for one result of the maximal size, or for the texts of many small results: JSON may take six
 # bytes for a character.

@@ -19,7 +19,7 @@ from autograder.core.notebook_cells import get_nbgrader_metadata
 from autograder.grading import pool
 from autograder.grading.grade_submission import grade_submission
 from autograder.grading.pool import get_sandbox
-from autograder.sandbox import PRELOAD, Cell, SandboxError
+from autograder.sandbox import Cell, SandboxError
 from autograder.sandbox.no_isolation import NoIsolation
 from autograder.sandbox.webassembly import WebAssembly
 from autograder.student import answer_key
@@ -188,7 +188,7 @@ def test_marking_refuses_it_in_a_notebook_s_own_code_and_not_in_its_libraries():
         "import numpy.linalg, math, attention_labs",
         "import importlib as i\ni.import_module('pytest')",
     ]
-    with NoIsolation(preload=PRELOAD, library=[ROOT / "attention_labs"], course=ROOT) as sandbox:
+    with NoIsolation(library=[ROOT / "attention_labs"], course=ROOT) as sandbox:
         first, *other_runs = sandbox.run([Cell(source) for source in cells])
     assert first.status == "error"
     assert first.outputs[0]["evalue"] == import_guard.describe_refusal("pytest")

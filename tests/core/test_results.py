@@ -10,7 +10,6 @@ from sample_class import with_answer
 
 from autograder.authoring.build import release_notebook
 from autograder.core.results import CellOutcome, Result, ResultReason, Verdict
-from autograder.grading.pool import PRELOAD
 from autograder.judging import compare, judge
 from autograder.reports import feedback_summary, statistics
 from autograder.sandbox.bubblewrap import Bubblewrap
@@ -32,7 +31,7 @@ needs_sandbox = pytest.mark.skipif(bool(explain_unavailability()), reason=explai
 @pytest.fixture(scope="module")
 def sandbox():
     library = [ROOT / "attention_labs", ROOT / "data"]
-    with Bubblewrap(preload=PRELOAD, library=library, course=ROOT) as bubblewrap:
+    with Bubblewrap(library=library, course=ROOT) as bubblewrap:
         yield bubblewrap
 
 

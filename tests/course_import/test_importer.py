@@ -14,7 +14,7 @@ import nbformat
 import numpy as np
 import psutil
 import pytest
-from command import autograder
+from command import autograder, autograder_in_turn
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from sample_class import perfect, with_answer
 
@@ -1173,25 +1173,41 @@ def test_a_class_is_asked_by_what_its_objects_do(course):
     build_course(course, "stacks")
     lab = read_labs(read_course(course))["stacks"]
     wrong = "class Stack(list):\n    def push(self, item):\n        self[:] = [item]\n"
-    assert mark_answer(course, lab, None)["score"] == 3
-    reply = mark_answer(course, lab, wrong)
-    assert reply["score"] == 0 and "len(s) == 2" in reply["results"][0]["message"]
     right_in_another_way = (
         "class Stack:\n    def __init__(self):\n        self.top, self.n = None, 0\n"
         "    def push(self, item):\n        self.top, self.n = (item, self.top), self.n + 1\n"
         "    def __len__(self):\n        return self.n\n"
     )
-    assert mark_answer(course, lab, right_in_another_way)["score"] == 3
+    answers = [("Stack", source) for source in (None, wrong, right_in_another_way)]
+    replies = mark_answers(course, lab, answers)
+    assert [reply["score"] for reply in replies] == [3, 0, 3]
+    assert "len(s) == 2" in replies[1]["results"][0]["message"]
 
 
-def mark_answer(course, lab, answer, exercise="Stack"):
-    """Return the reply of `autograder mark` to the solution, or to it with another answer."""
-    notebook = perfect(lab) if answer is None else with_answer(perfect(lab), exercise, answer)
-    path = course.parent / "submission.ipynb"
-    nbformat.write(notebook, path)
-    marked = autograder("mark", path, "--course", course)
-    assert marked.returncode == 0, marked.stdout + marked.stderr
-    return json.loads(marked.stdout)
+def mark_answers(course, lab, answers):
+    """Return the replies of `autograder mark` to the solution with each of these answers.
+
+    `answers` are pairs of an exercise and a source; None stands for the solution's.
+    """
+    solution = perfect(lab)
+    commands = []
+    for number, (exercise, answer) in enumerate(answers):
+        notebook = solution if answer is None else with_answer(solution, exercise, answer)
+        path = course.parent / f"submission-{number}.ipynb"
+        nbformat.write(notebook, path)
+        commands.append(("mark", path, "--course", course))
+    replies = []
+    for marked in autograder_in_turn(commands):
+        assert marked.returncode == 0, marked.stdout + marked.stderr
+        replies.append(json.loads(marked.stdout))
+    return replies
+
+
+def check_scores(course, lab, exercise, scores):
+    """Check the score of the lab's solution with each of these answers to an exercise."""
+    replies = mark_answers(course, lab, [(exercise, answer) for answer, _ in scores])
+    for (answer, score), reply in zip(scores, replies, strict=True):
+        assert reply["score"] == score, answer
 
 
 FITTED = [
@@ -1222,14 +1238,14 @@ def test_an_object_of_any_package_is_asked_by_its_methods_and_attributes(course)
     assert "4 points of 4 came over as they were" in report and "not:" not in report, report
     build_course(course, "fits")
     lab = read_labs(read_course(course))["fits"]
-    for answer, score in (
+    scores = (
         (None, 4),
         ("line = np.poly1d([2.0, 1.0])", 4),
         ("line = np.poly1d([2.0, 3.0])", 0),
         ("line = np.array([2.0, 1.0])", 0),
         ("line = 3", 0),
-    ):
-        assert mark_answer(course, lab, answer, "answer_line")["score"] == score, answer
+    )
+    check_scores(course, lab, "answer_line", scores)
 
 
 FREE = [
@@ -1282,7 +1298,7 @@ def test_a_property_stays_a_property(course):
     build_course(course, "free")
     lab = read_labs(read_course(course))["free"]
     source = {name: lab.reference_cells[name] for name in lab.exercises}
-    for exercise, old, new, is_right in (
+    changes = (
         ("unit", "v / ", "-v / ", True),
         ("unit", "v / np", "v / 2 / np", False),
         ("reflect", "out[0] = np", "out[0] = -np", True),
@@ -1290,9 +1306,13 @@ def test_a_property_stays_a_property(course):
         ("reflect", "w = v - out", "w = v.copy(); w -= out; v += 1", False),  # v is not to change
         ("evens", "range(n)", "reversed(range(n))", True),
         ("evens", "range(n)", "range(1, n + 1)", False),
-    ):
+    )
+    answers = []
+    for exercise, old, new, _ in changes:
         assert old in source[exercise]
-        reply = mark_answer(course, lab, source[exercise].replace(old, new), exercise)
+        answers.append((exercise, source[exercise].replace(old, new)))
+    replies = mark_answers(course, lab, answers)
+    for (exercise, _, new, is_right), reply in zip(changes, replies, strict=True):
         results = {row["exercise"]: row["verdict"] for row in reply["results"]}
         assert (results[exercise] == "pass") == is_right, (exercise, new, reply["results"])
 
@@ -1377,13 +1397,13 @@ def test_types_of_a_package_whose_names_are_all_imported_can_be_asked(course):
     assert "2 points of 2 came over as they were" in report and "not:" not in report, report
     build_course(course, "fractions-of-one")
     lab = read_labs(read_course(course))["fractions-of-one"]
-    for answer, score in (
+    scores = (
         (None, 2),
         ("half = Fraction(2, 4)", 2),
         ("half = 0.5", 0),
         ("half = Fraction(1, 3)", 0),
-    ):
-        assert mark_answer(course, lab, answer, "answer_half")["score"] == score, answer
+    )
+    check_scores(course, lab, "answer_half", scores)
 
 
 def test_a_task_becomes_a_question_for_a_person(course):
@@ -1464,7 +1484,7 @@ def test_test_cells_with_points_give_them_apart(course):
     build_course(course, "distances")
     lab = read_labs(read_course(course))["distances"]
     assert lab.exercises["distance"].parts == {"part 1": 2.5, "part 2": 1.5, "part 3": 1.0}
-    for exercise, answer, score in (
+    scores = (
         ("distance", None, 10),
         ("distance", "def distance(a, b):\n    return a - b", 8.5),
         ("distance", "def distance(a, b):\n    return max(b - a, 1)", 7.5),
@@ -1473,8 +1493,10 @@ def test_test_cells_with_points_give_them_apart(course):
         ("answer_low", "low, high = 2, 9", 8),
         ("answer_low", "low, high = 2, 8", 5),
         ("answer_low", "low = 1", 7),
-    ):
-        assert mark_answer(course, lab, answer, exercise)["score"] == score, answer
+    )
+    replies = mark_answers(course, lab, [answer[:2] for answer in scores])
+    for (exercise, answer, score), reply in zip(scores, replies, strict=True):
+        assert reply["score"] == score, (exercise, answer)
 
 
 def test_points_that_hang_on_one_value_are_not_given_apart(course):

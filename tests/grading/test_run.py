@@ -27,7 +27,7 @@ from autograder.core.notebook_cells import get_grade_id
 from autograder.core.results import ResultReason
 from autograder.gradebook.graded_submission import GradedSubmission, GradingOptions
 from autograder.grading.grade_submission import grade_submission, release_for_grading
-from autograder.grading.pool import PRELOAD, grade_in_this_process
+from autograder.grading.pool import grade_in_this_process
 from autograder.grading.run import GradingSummary, _ClassGrader, _list_submissions_to_grade
 from autograder.judging.judge import describe_broken_dependency
 from autograder.platforms.grade_one import make_platform_result
@@ -158,7 +158,7 @@ def test_all_second_runs_share_the_time_of_one(names_it):
     notebook = with_answer(
         notebook, "calculate_weights", f"{wrong}\n# like stable_softmax" if names_it else wrong
     )
-    with Recorded(preload=PRELOAD, library=LIBRARY, course=ROOT) as sandbox:
+    with Recorded(library=LIBRARY, course=ROOT) as sandbox:
         grade_submission(nbformat.writes(notebook).encode(), lab(name), sandbox, salt="")
     assert len(time_limits) == 2 + names_it
     assert time_limits[1:] == sorted(set(time_limits[1:]), reverse=True)
@@ -174,7 +174,7 @@ def test_a_helper_in_another_cell_is_followed_through_too():
     notebook = with_answer(notebook, "softmax", f"{softmax}\n\n{helper}")
     weights = "def calculate_weights(queries, keys):\n    return in_rows(queries @ keys.T / keys.shape[-1] ** 0.5)"
     notebook = with_answer(notebook, "calculate_weights", weights)
-    with Bubblewrap(preload=PRELOAD, library=LIBRARY, course=ROOT) as sandbox:
+    with Bubblewrap(library=LIBRARY, course=ROOT) as sandbox:
         rows = grade_submission(
             nbformat.writes(notebook).encode(),
             lab(name),
@@ -202,7 +202,7 @@ def test_no_time_of_the_run_that_sees_the_reference_is_told():
     )
     notebook = with_answer(notebook, "dot_product_self_attention", spelling)
     assert "BEGIN" in lab(name).reference_cells["causal-mask"]
-    with Bubblewrap(preload=PRELOAD, library=LIBRARY, course=ROOT) as sandbox:
+    with Bubblewrap(library=LIBRARY, course=ROOT) as sandbox:
         graded_submission = grade_submission(
             nbformat.writes(notebook).encode(),
             lab(name),
@@ -247,7 +247,7 @@ def test_an_inner_function_of_an_exercises_name_is_not_that_exercise(code, calls
     notebook = with_answer(
         notebook, "split_heads", "def split_heads(x, heads):\n    raise NotImplementedError"
     )
-    with Bubblewrap(preload=PRELOAD, library=LIBRARY, course=ROOT) as sandbox:
+    with Bubblewrap(library=LIBRARY, course=ROOT) as sandbox:
         rows = grade_submission(
             nbformat.writes(notebook).encode(),
             lab(name),
@@ -332,7 +332,7 @@ def test_the_time_of_an_answer_is_that_of_its_cell_and_its_calls():
     notebook = perfect(LAB)
     cell = next(c for c in notebook.cells if get_grade_id(c) == "alignment")
     cell.source = f"import time\ntime.sleep(0.5)\n{cell.source}"
-    with Bubblewrap(preload=PRELOAD, library=LIBRARY, course=ROOT) as sandbox:
+    with Bubblewrap(library=LIBRARY, course=ROOT) as sandbox:
         rows = grade_submission(
             nbformat.writes(notebook).encode(),
             lab(LAB),

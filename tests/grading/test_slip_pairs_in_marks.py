@@ -6,7 +6,6 @@ from our_course import ROOT, lab
 from sample_class import perfect, with_answer, written_out
 
 from autograder.grading.grade_submission import add_slip_pairs, grade_submission
-from autograder.grading.pool import PRELOAD
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
 from autograder.sandbox.no_isolation import NoIsolation
@@ -38,9 +37,7 @@ def test_a_mark_names_every_pair_as_the_check_does(exercise):
 def test_a_graded_submission_has_the_name_and_the_sentences_of_both_slips(exercise):
     pair = next(p for p in exercise.make_slip_pairs() if p.name == "halves + not-doubled")
     notebook = with_answer(perfect(exercise.lab), NAME, written_out(exercise, pair.function))
-    with NoIsolation(
-        preload=PRELOAD, library=[ROOT / "attention_labs", ROOT / "data"], course=ROOT
-    ) as sandbox:
+    with NoIsolation(library=[ROOT / "attention_labs", ROOT / "data"], course=ROOT) as sandbox:
         submission = grade_submission(
             nbformat.writes(notebook).encode(), exercise.lab, sandbox, salt="", follow_through=False
         )

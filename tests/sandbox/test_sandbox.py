@@ -27,7 +27,8 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 import autograder
 from autograder.core.results import CellOutcome
-from autograder.sandbox import MB, Cell, RunLimits, SandboxError, bubblewrap
+from autograder.grading.pool import DRAWING_PRELOAD
+from autograder.sandbox import MB, PRELOAD, Cell, RunLimits, SandboxError, bubblewrap
 from autograder.sandbox import base as running
 from autograder.sandbox.bubblewrap import Bubblewrap, find_bubblewrap
 from autograder.sandbox.inside import linux
@@ -52,7 +53,7 @@ pytestmark = pytest.mark.skipif(find_bubblewrap() is None, reason="bubblewrap is
 
 @pytest.fixture(scope="module")
 def sandbox():
-    with Bubblewrap(limits=LIMITS) as sandbox:
+    with Bubblewrap((*PRELOAD, *DRAWING_PRELOAD), LIMITS) as sandbox:
         yield sandbox
 
 
@@ -148,9 +149,8 @@ def test_forks_are_made_cheap_by_huge_pages():
     if version < (6, 1) or not Path("/sys/kernel/mm/transparent_hugepage").exists():
         pytest.skip("this kernel gathers no pages")
     huge_kilobytes = 0
-    with Bubblewrap(
-        limits=LIMITS
-    ) as sandbox:  # warm, and not forked yet: what it writes afterwards comes apart
+    # Warm, and not forked yet: pages that it writes afterwards come apart.
+    with Bubblewrap((*PRELOAD, *DRAWING_PRELOAD), LIMITS) as sandbox:
         for pid in descendants(sandbox._process.pid):
             text = Path(f"/proc/{pid}/smaps_rollup").read_text()
             huge_kilobytes += sum(map(int, re.findall(r"AnonHugePages:\s+(\d+)", text)))
@@ -1080,7 +1080,10 @@ def test_what_goes_wrong_in_the_last_exercise_costs_it_only_and_nothing_is_run_a
         "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\nwhile True: pass",
         "import time\ntime.monotonic = time.time = lambda: 0.0\ntime.sleep(9)",
         "import threading\nthreading.Event().wait()",
-        "import numpy as np\nx = np.ones((3000, 3000))\nwhile True: x @ x",
+        pytest.param(
+            "import numpy as np\nx = np.ones((3000, 3000))\nwhile True: x @ x",
+            marks=pytest.mark.long,
+        ),
         "!sleep 9",
     ],
 )

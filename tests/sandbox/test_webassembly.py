@@ -43,12 +43,9 @@ def needs_guest(test):
     return test if Bubblewrap.explain_unavailability() else pytest.mark.long(test)
 
 
-PRELOAD = ("numpy", "IPython", "autograder.student.check")
-
-
 @pytest.fixture(scope="module")
 def sandbox():
-    with WebAssembly(PRELOAD, LIMITS, library=[ROOT / "attention_labs"], course=ROOT) as sandbox:
+    with WebAssembly(limits=LIMITS, library=[ROOT / "attention_labs"], course=ROOT) as sandbox:
         yield sandbox
 
 
