@@ -228,7 +228,8 @@ class Exercise:
         self.misconceptions: list[Misconception] = []
         self.variants: list[Callable] = []
         self.functions_without_slip: list[Callable] = []
-        self._slip_pairs: list[Callable] = []
+        # Lists of slips: the function, the names of its slips, and the set of those it asks for.
+        self._slip_lists: list[tuple[Callable, list[str], set[str]]] = []
         self.declared_domain: Domain | None = None
         self.proposed_domain: Domain | None = None
         self.limits_calls = False  # True while the lab is built: see `call_function_of_author`
@@ -582,8 +583,7 @@ class Exercise:
                     name = entry.name.replace("_", "-")
                     self._add_misconception(name, entry.means, entry.nudge, wrong_function)
             self.functions_without_slip.append(bind_slips(function, slip_names, (), asked))
-            for pair in itertools.combinations(slip_names, 2):
-                self._slip_pairs.append(bind_slips(function, slip_names, pair, asked))
+            self._slip_lists.append((function, slip_names, asked))
             return function
 
         return register
@@ -592,11 +592,13 @@ class Exercise:
         """Make a misconception of every two slips of one list, but not of pairs that exist."""
         names = {misconception.name for misconception in self.misconceptions}
         pairs = []
-        for function in self._slip_pairs:
-            slips = [name.replace("_", "-") for name in function.active_slips]  # type: ignore[attr-defined]
-            pair = combine_misconceptions(self._find_pair(slips), function)
-            if pair.name not in names and " + ".join(reversed(slips)) not in names:
-                pairs.append(pair)
+        for function, slip_names, asked in self._slip_lists:
+            for active in itertools.combinations(slip_names, 2):
+                slips = [name.replace("_", "-") for name in active]
+                if " + ".join(slips) in names or " + ".join(reversed(slips)) in names:
+                    continue
+                wrong_function = bind_slips(function, slip_names, active, asked)
+                pairs.append(combine_misconceptions(self._find_pair(slips), wrong_function))
         return pairs
 
     def find_misconception(self, name: str | None) -> Misconception | None:

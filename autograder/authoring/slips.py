@@ -155,13 +155,18 @@ def bind_slips(
     def call_with_slips(*args: Any, **kwargs: Any) -> Any:
         return function(slip, *args, **kwargs)
 
-    signature = inspect.signature(function)
-    parameters = list(signature.parameters.values())[1:]
     call_with_slips.__name__ = "_and_".join(active) or function.__name__
     attributes = {
-        "__signature__": signature.replace(parameters=parameters),
+        "__signature__": _make_signature_without_slip(function),
         "active_slips": tuple(active),
         "asked_slips": asked,
     }
     vars(call_with_slips).update(attributes)
     return call_with_slips
+
+
+@functools.lru_cache(maxsize=1)  # a list of forty slips binds its function 800 times
+def _make_signature_without_slip(function: Callable) -> inspect.Signature:
+    """Return the function's signature without its first parameter."""
+    signature = inspect.signature(function)
+    return signature.replace(parameters=list(signature.parameters.values())[1:])
