@@ -21,6 +21,7 @@ from nbgrader.api import Gradebook
 from our_course import COURSE, ROOT, lab, release
 from sample_class import perfect as perfect_lab
 from sample_class import with_answer, wrong_answer
+from shared_sandboxes import share_sandboxes
 
 from autograder.core.errors import UsageError
 from autograder.core.notebook_cells import get_grade_id
@@ -40,6 +41,12 @@ LIBRARY = [ROOT / "attention_labs", ROOT / "data"]
 COMMAND = [str(Path(sys.executable).with_name("autograder"))]
 
 pytestmark = pytest.mark.skipif(bool(explain_unavailability()), reason=explain_unavailability())
+
+
+@pytest.fixture(autouse=True)
+def shared_sandboxes(monkeypatch):
+    """Start one sandbox for all tests."""
+    share_sandboxes(monkeypatch.setattr)
 
 
 def autograder(*arguments, **options):
@@ -92,6 +99,8 @@ def graded_class(tmp_path_factory):
         classroom,
         "--json",
         classroom / "rows.jsonl",
+        "--workers",
+        1,
         workers=True,
     )
     assert ran.returncode == 0, ran.stderr
