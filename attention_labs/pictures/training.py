@@ -158,7 +158,7 @@ def learning(losses: Sequence[float], scores: Mapping[int, float], stored_runs: 
     right.legend(loc="upper left")
     milestones = []
     for step, score in scores.items():
-        if step % 300 == 0:
+        if step % 300 == 0 or step == max(scores):
             milestones.append(f"step {step}: loss {smooth[step - 1]:.2f}, score {score:.2f}")
     description = "; ".join(milestones)
     return (

@@ -362,7 +362,7 @@ def criteria(question: str | None = None) -> None:
         raise CheckFailed(f"{problem}; in the saved notebook beside this one there are: {names}.")
     lab = labs_by_question[question]
     cell = _find_cell(read_cells(_notebook_path(lab)), question)
-    if cell is None or is_unanswered(cell) or not get_cell_source(cell).strip():
+    if cell is None or is_unanswered(cell):
         raise CheckFailed(
             f"{question}: write an answer of your own first and save the notebook (Ctrl+S); "
             "then run this again."

@@ -409,8 +409,9 @@ def read_cells(path: Path) -> list[dict]:
 
 
 def is_unanswered(cell: dict) -> bool:
-    """Return True if the answer cell of a question still holds its placeholder."""
-    return "YOUR ANSWER HERE" in get_cell_source(cell)
+    """Return True if the answer cell of a question is empty or still holds its placeholder."""
+    source = get_cell_source(cell)
+    return not source.strip() or "YOUR ANSWER HERE" in source
 
 
 def _has_passed(test_cell: dict) -> bool:

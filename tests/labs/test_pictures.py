@@ -376,6 +376,7 @@ TOLD_NUMBERS = [
         None,
         "over 3 steps: a straight line up to 0.2 at step 2, then half a cosine down to 0.1",
     ),
+    ("a run", None, "of the best head. step 40: loss 2.50, score 0.80."),
     ("a run", ONE_RUN, "step 300: loss 3.00, score 0.25; step 600: loss 2.00, score 0.75."),
     (
         "compared",

@@ -65,6 +65,15 @@ def test_copies_of_a_check_count_once(read_progress):
     assert not progress.is_done
 
 
+@pytest.mark.parametrize(
+    ("source", "unanswered"),
+    [("YOUR ANSWER HERE", 1), ("", 1), (" \n", 1), ("Because of the softmax.", 0)],
+)
+def test_an_emptied_answer_is_no_answer(read_progress, source, unanswered):
+    progress = read_progress(make_cell("explain", source, cell_type="markdown"))
+    assert progress.unanswered_count == unanswered
+
+
 def test_a_cell_that_is_no_check_of_the_lab_does_not_count(read_progress):
     progress = read_progress(make_cell("test-other", "", [PASSED]), make_cell("", "", [PASSED]))
     assert (progress.passed_count, progress.unanswered_count) == (0, 0)
