@@ -56,11 +56,10 @@ def _start_or_share(sandbox) -> None:
         _start_process(sandbox)
         return
     environment = tuple(sorted(sandbox._env.items()))
-    kind = type(sandbox)
-    settings = (kind, sandbox._preload, environment, sandbox._library, sandbox._course)
+    settings = (sandbox.name, sandbox._preload, environment, sandbox._library, sandbox._course)
     running = _running.get(settings)
     if running is None or running._process.poll() is not None:
-        running = kind(
+        running = type(sandbox)(
             sandbox._preload, sandbox.limits, sandbox._env, sandbox._library, sandbox._course
         )
         _get_starting_thread(os.getpid()).submit(_start_process, running).result()

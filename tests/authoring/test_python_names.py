@@ -4,7 +4,26 @@ import ast
 
 import pytest
 
-from autograder.authoring.python_names import find_changed_names
+from autograder.authoring.python_names import find_changed_names, find_external_names
+
+
+@pytest.mark.parametrize(
+    ("body", "is_external"),
+    [
+        ("def split_heads(x, heads):\n        return x", False),
+        ("split_heads = None", False),
+        ("# as split_heads(x) does\n    'split_heads(x)'", False),
+        ("split_heads(queries, heads)", True),
+        ("def cut(x):\n        return split_heads(x, 2)\n    cut(queries)", True),
+        ("return 2 * queries\nparts = split_heads(queries, 2)\nif 0:\n    pass", True),
+        ("split_heads(queries, heads)\n    %matplotlib inline", True),
+        ("[split_heads(x, 2) for x in (queries,)]", True),
+        ("split_heads(queries, heads", False),  # no Python
+    ],
+)
+def test_an_inner_function_of_a_name_is_not_the_function_of_another_cell(body, is_external):
+    source = f"def attend(queries, heads):\n    {body}\n"
+    assert ("split_heads" in find_external_names(source)) == is_external
 
 
 @pytest.mark.parametrize(

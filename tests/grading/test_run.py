@@ -231,19 +231,7 @@ def test_no_time_of_the_run_that_sees_the_reference_is_told():
 
 INNER = {
     "a function inside": ("    def split_heads(x, heads):\n        return x\n", False),
-    "a variable": ("    split_heads = None\n", False),
-    "in words": ("    # as split_heads(x) does\n    'split_heads(x)'\n", False),
     "called": ("    split_heads(queries, heads)\n", True),
-    "called in a function inside": (
-        "    def cut(x):\n        return split_heads(x, 2)\n    cut(queries)\n",
-        True,
-    ),
-    "called beside the function": (
-        "    return 2 * queries\nparts = split_heads(np.ones((1, 2, 4)), 2)\nif 0:\n",
-        True,
-    ),
-    "called, and a magic line": ("    split_heads(queries, heads)\n    %matplotlib inline\n", True),
-    "called in a list": ("    [split_heads(x, 2) for x in (queries,)]\n", True),
 }
 
 
