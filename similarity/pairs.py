@@ -87,6 +87,8 @@ def find_class_pairs(classroom: Classroom, class_list: ClassList) -> SimilarityR
         for (student, lab_name), result in results.items():
             if lab_name == name and result is not None:
                 graded_submissions[student] = result
+        if not graded_submissions:
+            continue  # starting two workers and reading the lab's own words takes half a second
         submissions = _read_submissions(classroom, lab, graded_submissions, report)
         partners = {student: group for group in class_list.find_groups(name) for student in group}
         try:

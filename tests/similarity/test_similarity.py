@@ -15,6 +15,7 @@ from autograder.core.course import COURSE_VARIABLE
 from autograder.core.results import ResultReason
 from autograder.gradebook.class_list import ClassList
 from autograder.gradebook.classroom import Classroom
+from autograder.grading.grade_submission import release_for_grading
 from autograder.grading.worker import CallFailed
 from similarity import pairs as pairs_module
 from similarity import shared_passages, similar_page
@@ -276,8 +277,15 @@ def test_a_copy_shows_on_the_page(class_of_two, monkeypatch):
     monkeypatch.setenv(
         COURSE_VARIABLE, str(ROOT)
     )  # --course sets the variable; the test restores it
+    released = []
+    monkeypatch.setattr(
+        pairs_module,
+        "release_for_grading",
+        lambda lab: released.append(lab.name) or release_for_grading(lab),
+    )
     path = class_of_two.report / "similar.html"
     assert write_page(class_of_two, path) == 1
+    assert {*released} == {LAB}, "labs without submissions cost no time"
     ran = CliRunner().invoke(
         main,
         ["similar", "--course", str(ROOT), "--classroom", str(class_of_two.root)],
