@@ -623,7 +623,12 @@ def _predicts_outcome(
         agrees = compare_outcome(case.expected, prediction, case.rules, case.inputs) is None
     else:
         outcome, difference = case.outcome, case.difference
-        if difference and difference.kind != "modified" and not prediction.modified:
+        if (
+            outcome.modified
+            and difference
+            and difference.kind != "modified"
+            and not prediction.modified
+        ):
             # Compare only the results. If the function modified an argument, a separate sentence
             # says so.
             outcome = replace(outcome, modified=())
@@ -642,7 +647,9 @@ def _is_misconception_wrong_in(misconception: Misconception, case: JudgedCase) -
     If a misconception is right in a case, it explains nothing there.
     """
     prediction = case.test_case.mistakes[misconception.name]
-    difference = compare_outcome(case.expected, prediction, case.rules, case.inputs)
+    difference = case.difference
+    if prediction is not case.outcome:  # a build judges the misconceptions' own outcomes
+        difference = compare_outcome(case.expected, prediction, case.rules, case.inputs)
     if difference is None or difference.kind != "values":
         return difference is not None
     expected = _cast_expected_to_precision_of(case.expected, case.value)
