@@ -48,6 +48,11 @@ CLAUSE_WORDS = re.compile(
     r"(?:As|How|If|Of|That|What|When|Where|Whether|Which|Who|Whom|Whose|Why)\b"
 )
 
+# A union such as `ast.ListComp | ast.SetComp` in a call would be made anew for each of a million nodes.
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_WITH_DOCSTRING = (ast.Module, ast.ClassDef, *_FUNCTIONS)
+
 
 @dataclass
 class Measures:
@@ -96,6 +101,16 @@ def python_files(folder: Path) -> Iterator[Path]:
             yield path
 
 
+def walk_statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield the module, and each of its statements: a tenth of what `ast.walk` yields."""
+    nodes = [tree]
+    while nodes:
+        node = nodes.pop()
+        yield node
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            nodes += getattr(node, name, ())
+
+
 def is_unclear_name(name: str) -> bool:
     """Return True for a function word or a bare participle.
 
@@ -135,7 +150,7 @@ def _measure_file(path: Path, place: str, measures: Measures) -> None:
 
 
 def _measure_node(node: ast.AST, place: str, measures: Measures) -> None:
-    if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+    if isinstance(node, _COMPREHENSIONS):
         measures.comprehensions += 1
     elif isinstance(node, ast.IfExp):
         measures.conditionals += 1
@@ -145,7 +160,7 @@ def _measure_node(node: ast.AST, place: str, measures: Measures) -> None:
         measures.walruses += 1
     elif isinstance(node, ast.ClassDef):
         measures.classes[node.name].append(place)
-    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+    elif isinstance(node, _FUNCTIONS):
         measures.function_lines.append((node.end_lineno or node.lineno) - node.lineno + 1)
     _measure_docstring(node, place, measures)
     name = _defined_name(node)
@@ -156,7 +171,7 @@ def _measure_node(node: ast.AST, place: str, measures: Measures) -> None:
 
 
 def _measure_docstring(node: ast.AST, place: str, measures: Measures) -> None:
-    if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+    if not isinstance(node, _WITH_DOCSTRING):
         return
     text = ast.get_docstring(node)
     if text is None:
@@ -168,7 +183,7 @@ def _measure_docstring(node: ast.AST, place: str, measures: Measures) -> None:
 
 def _defined_name(node: ast.AST) -> str:
     """Return the name of a function, an argument or a variable where it is bound, else an empty text."""
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+    if isinstance(node, _FUNCTIONS):
         return node.name
     if isinstance(node, ast.arg):
         return node.arg

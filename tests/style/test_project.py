@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from measure_source import walk_statements
 
 from autograder.student import STUDENT_PACKAGES
 
@@ -52,7 +53,7 @@ def test_a_missing_pin_is_noticed():
 
 def imported(path):
     """The modules of this package that a file imports, wherever in the file."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in walk_statements(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)

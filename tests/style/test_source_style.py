@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from measure_source import walk_statements
 
 ROOT = Path(__file__).parents[2]
 CODE = sorted(
@@ -24,6 +25,7 @@ CODE = sorted(
     for p in (ROOT / folder).rglob("*.py")
 )
 WIDTH = 110
+_AFTER_BRACKET = r"[ \t]*[])}]+(\s*[:,])?[ \t]+#"
 _REMARK = re.compile(r"#\s*(noqa|fmt|type|pragma|doctest)")
 _STILL_A_NAME = re.compile(
     r"(cached_)?property|\w*cache|staticmethod|classmethod|dataclass|contextmanager"
@@ -34,10 +36,11 @@ def lost_docstrings(text):
     """Lines of texts that stand alone and are no docstring."""
     tree = ast.parse(text)
     bodies = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    first = {id(node.body[0]) for node in ast.walk(tree) if isinstance(node, bodies) and node.body}
+    statements = [*walk_statements(tree)]
+    first = {id(node.body[0]) for node in statements if isinstance(node, bodies) and node.body}
     return [
         node.lineno
-        for node in ast.walk(tree)
+        for node in statements
         if isinstance(node, ast.Expr)
         and isinstance(node.value, (ast.Constant, ast.JoinedStr))
         and not (isinstance(node.value, ast.Constant) and node.value.value is Ellipsis)
@@ -70,8 +73,10 @@ def torn_sentences(text):
 def strayed_comments(text):
     """Lines with a closing bracket that was opened above, and a comment on what is inside."""
     found = []
+    if not re.search(f"^{_AFTER_BRACKET}", text, re.M):
+        return found  # to tokenise all sources takes seconds
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        after_a_bracket = re.match(r"\s*[])}]+(\s*[:,])?\s+#", token.line)
+        after_a_bracket = re.match(_AFTER_BRACKET, token.line)
         if token.type == tokenize.COMMENT and after_a_bracket and not _REMARK.match(token.string):
             found.append(token.start[0])
     return found
@@ -85,7 +90,10 @@ def blown_up(text):
 
 def enrolling(text):
     """The classes of a module that do something with each class that is made from them."""
-    classes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef))
+    if "__init_subclass__" not in text:
+        return []
+    statements = walk_statements(ast.parse(text))
+    classes = (node for node in statements if isinstance(node, ast.ClassDef))
     return [
         one.name
         for one in classes
@@ -97,9 +105,15 @@ def defined(text, enrolled_by=()):
     """The names of a module's functions, classes, methods, fields and constants, but those that a decorator, a class
     that it is made from, or Python itself calls."""
     tree = ast.parse(text)
-    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    statements = [*walk_statements(tree)]
+    classes = [node for node in statements if isinstance(node, ast.ClassDef)]
     # Methods that are asked for by what a class is made from, or by names that are put together.
-    asking = (one for one in classes if one.bases or "getattr(self, " in ast.unparse(one))
+    builds_names = "getattr(self, " in text
+    asking = (
+        one
+        for one in classes
+        if one.bases or (builds_names and "getattr(self, " in ast.unparse(one))
+    )
     asked_for = {id(method) for one in asking for method in one.body}
     for node in (
         *tree.body,
@@ -108,7 +122,7 @@ def defined(text, enrolled_by=()):
         if isinstance(node, (ast.Assign, ast.AnnAssign)):
             names = node.targets if isinstance(node, ast.Assign) else [node.target]
             yield from (one.id for one in names if isinstance(one, ast.Name) and one.id[:2] != "__")
-    for node in ast.walk(tree):
+    for node in statements:
         if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or id(node) in asked_for:
             continue
         if any(ast.unparse(base) in enrolled_by for base in getattr(node, "bases", ())):

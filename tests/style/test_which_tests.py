@@ -6,6 +6,7 @@ from functools import cache
 
 import pytest
 import which_tests
+from measure_source import walk_statements
 from which_tests import ROOT, TESTS, pytest_command
 
 from autograder.core.course import find_course
@@ -39,8 +40,10 @@ def module_path(name):
 @cache
 def imports_of(path):
     """Return the files that a file imports, or names in a text as `autograder.….module`."""
-    files = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    files, text = set(), path.read_text("utf-8")
+    has_names_in_texts = re.search(r"^(?!\s*(from|import) ).*autograder\.", text, re.M)
+    walk = ast.walk if has_names_in_texts else walk_statements
+    for node in walk(ast.parse(text)):
         names = []
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
