@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 
 import nbformat
 import numpy as np
@@ -23,7 +24,8 @@ from autograder.grading.grade_submission import (
     draw_hidden_cases,
     make_hidden_test_cases,
 )
-from autograder.judging.judge import Finding
+from autograder.judging.judge import Finding, judge
+from autograder.judging.student_calls import call_student_function
 from autograder.sandbox import CellRun
 from autograder.sandbox.choice import explain_unavailability
 from autograder.values.wording import format_number
@@ -51,11 +53,23 @@ FAULTS = {
 }
 
 
-def submission_bytes(fault):
-    """A submission that is right only in the answer key's cases, which it knows by their sums."""
+# These write the numbers of hidden cases into an error's text, an error's name and what is printed.
+# `make test` grades their submissions, and judges the functions of all.
+LEAKING = ("raises", "named", "prints")
+STUDENTS = pytest.mark.parametrize(
+    "student",
+    [
+        pytest.param(student, marks=() if student in LEAKING else pytest.mark.long)
+        for student in FAULTS
+    ],
+)
+
+
+def answer_source(fault):
+    """A function that is right only in the answer key's cases, which it knows by their sums."""
     cases = lab(LAB).exercises[EXERCISE].test_cases()
     known_sums = sorted({float(np.sum(case.inputs.args[0])) for case in cases})
-    code = f"""KNOWN = {known_sums}
+    return f"""KNOWN = {known_sums}
 def {EXERCISE}(x, axis=0):
     e = np.exp(x - np.max(x, axis=axis, keepdims=True))
     right = e / np.sum(e, axis=axis, keepdims=True)
@@ -63,7 +77,11 @@ def {EXERCISE}(x, axis=0):
         return right
     {fault}
 """
-    return nbformat.writes(with_answer(perfect(lab(LAB)), EXERCISE, code)).encode()
+
+
+def submission_bytes(fault):
+    notebook = with_answer(perfect(lab(LAB)), EXERCISE, answer_source(fault))
+    return nbformat.writes(notebook).encode()
 
 
 def formatted_numbers(value):
@@ -87,40 +105,76 @@ def long_numbers(text):
 
 
 @pytest.fixture(scope="module")
-def graded_class(tmp_path_factory):
-    """Rows by student, text by file, and the numbers of each student's hidden cases."""
-    folder = tmp_path_factory.mktemp("fresh") / "class"
-    for student, (fault, _) in FAULTS.items():
-        path = folder / "submitted" / student / LAB / f"{LAB}.ipynb"
-        path.parent.mkdir(parents=True)
-        path.write_bytes(submission_bytes(fault))
-    process = autograder("grade", LAB, "--classroom", folder, "--json", folder / "rows.jsonl")
-    assert process.returncode == 0, process.stderr
-    for command in ("feedback", "report"):
-        assert autograder(command, "--classroom", folder).returncode == 0
-    rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text("utf-8").splitlines()]
-    files = [p for p in folder.rglob("*") if p.is_file() and folder / "submitted" not in p.parents]
-    texts = {path: path.read_bytes().decode("utf-8", "replace") for path in files}
-    numbers_of_student, salt = {}, Classroom(folder, COURSE).salt
-    for student, (fault, _) in FAULTS.items():
-        seed = compute_hidden_case_seed(submission_bytes(fault), LAB, salt)
-        cases = lab(LAB).exercises[EXERCISE].test_cases(seed)
-        numbers_of_student[student] = numbers_in(cases)
-    return {r["student"]: r for r in rows if r["exercise"] == EXERCISE}, texts, numbers_of_student
+def grade_faults(tmp_path_factory):
+    """Return a function that grades some of the faulty submissions, once.
+
+    It returns rows by student, text by file, and the numbers of each student's hidden cases.
+    """
+
+    @cache
+    def grade(students):
+        folder = tmp_path_factory.mktemp("fresh") / "class"
+        data = {student: submission_bytes(FAULTS[student][0]) for student in students}
+        for student in students:
+            path = folder / "submitted" / student / LAB / f"{LAB}.ipynb"
+            path.parent.mkdir(parents=True)
+            path.write_bytes(data[student])
+        process = autograder("grade", LAB, "--classroom", folder, "--json", folder / "rows.jsonl")
+        assert process.returncode == 0, process.stderr
+        for command in ("feedback", "report"):
+            assert autograder(command, "--classroom", folder).returncode == 0
+        lines = (folder / "rows.jsonl").read_text("utf-8").splitlines()
+        rows = {r["student"]: r for r in map(json.loads, lines) if r["exercise"] == EXERCISE}
+        files = [
+            p for p in folder.rglob("*") if p.is_file() and folder / "submitted" not in p.parents
+        ]
+        texts = {path: path.read_bytes().decode("utf-8", "replace") for path in files}
+        numbers_of_student, salt = {}, Classroom(folder, COURSE).salt
+        for student in students:
+            seed = compute_hidden_case_seed(data[student], LAB, salt)
+            cases = lab(LAB).exercises[EXERCISE].test_cases(seed)
+            numbers_of_student[student] = numbers_in(cases)
+        return rows, texts, numbers_of_student
+
+    return grade
 
 
-@pytest.mark.parametrize("student", FAULTS)
+@pytest.fixture
+def graded_class(grade_faults, student):
+    others = tuple(name for name in FAULTS if name not in LEAKING)
+    return grade_faults(LEAKING if student in LEAKING else others)
+
+
+def check_message(student, message, hidden_numbers):
+    assert message.startswith(
+        "Right in the cases you can see, but not with other numbers: in a hidden case (“"
+    )
+    assert FAULTS[student][1] in message
+    assert not long_numbers(message) & {n.lstrip("-") for n in hidden_numbers}
+
+
+@STUDENTS
 def test_a_message_tells_the_kind_of_fault_and_the_label_of_the_case(graded_class, student):
     row = graded_class[0][student]
     assert row["verdict"] == ("error" if "raises" in FAULTS[student][1] else "wrong")
-    assert row["message"].startswith(
-        "Right in the cases you can see, but not with other numbers: in a hidden case (“"
-    )
-    assert FAULTS[student][1] in row["message"]
-    assert not long_numbers(row["message"]) & {n.lstrip("-") for n in graded_class[2][student]}
+    check_message(student, row["message"], graded_class[2][student])
 
 
 @pytest.mark.parametrize("student", FAULTS)
+def test_each_kind_of_fault_is_worded_without_the_numbers_of_the_case(student):
+    exercise, namespace = lab(LAB).exercises[EXERCISE], {"np": np}
+    exec(answer_source(FAULTS[student][0]), namespace)
+    cases = make_hidden_test_cases(exercise, 5)
+    outcomes = [call_student_function(namespace[EXERCISE], case.inputs) for case in cases]
+    finding = judge(cases, outcomes, exercise.rules, exercise.misconceptions, EXERCISE)
+    check_message(
+        student,
+        _reword_without_hidden_inputs(finding, has_visible_cases=True).observation,
+        numbers_in(cases),
+    )
+
+
+@STUDENTS
 def test_no_number_of_a_hidden_case_is_in_any_message_page_or_table(graded_class, student):
     _, texts, numbers_of_student = graded_class
     cases = lab(LAB).exercises[EXERCISE].test_cases()
@@ -128,7 +182,7 @@ def test_no_number_of_a_hidden_case_is_in_any_message_page_or_table(graded_class
     hidden_numbers = {
         n.lstrip("-") for n in numbers_of_student[student] - visible_numbers if len(n) > 12
     }
-    assert len(hidden_numbers) > 50 and len(texts) > 4 * len(FAULTS)
+    assert len(hidden_numbers) > 50 and len(texts) > 4 * len(numbers_of_student)
     leaks = {str(path): sorted(hidden_numbers & long_numbers(text)) for path, text in texts.items()}
     assert {path: numbers for path, numbers in leaks.items() if numbers} == {}
 
