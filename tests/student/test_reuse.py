@@ -1,6 +1,7 @@
 """Reuse of a student's functions: saved when they pass, used in later labs, never in grading."""
 
 import json
+import shutil
 
 import nbformat
 import numpy as np
@@ -70,21 +71,40 @@ USE = "print(type(stable_softmax).__name__, stable_softmax(np.zeros((2, 4)), axi
 FIRST = "import numpy as np\nfrom autograder import check"
 
 
+def make_work(folder):
+    for lab in ("qkv-attention", "qkv-attention copy", "tiny-transformer"):
+        (folder / lab).mkdir()
+    (folder / START_PAGE).write_text("{}")
+    return folder
+
+
 @pytest.fixture
 def work(tmp_path):
     """A student's folder with two labs, and a copy of the first."""
-    for lab in ("qkv-attention", "qkv-attention copy", "tiny-transformer"):
-        (tmp_path / lab).mkdir()
-    (tmp_path / START_PAGE).write_text("{}")
-    return tmp_path
+    return make_work(tmp_path)
 
 
 def pass_it(work, source=RIGHT, lab="qkv-attention"):
     return run_cells([FIRST, source, "check(stable_softmax)"], work / lab)[-1]
 
 
-def test_a_function_that_passed_is_used_in_the_next_lab(work):
+@pytest.fixture(scope="module")
+def saved_functions(tmp_path_factory):
+    """The functions that are saved when `RIGHT` passes in a student's folder."""
+    work = make_work(tmp_path_factory.mktemp("work"))
     assert "correct in all" in pass_it(work)
+    return work / reuse.REUSE_FOLDER
+
+
+@pytest.fixture
+def work_with_function(work, saved_functions):
+    """A student's folder in which `RIGHT` has passed."""
+    shutil.copytree(saved_functions, work / reuse.REUSE_FOLDER)
+    return work
+
+
+def test_a_function_that_passed_is_used_in_the_next_lab(work_with_function):
+    work = work_with_function
     source = (work / reuse.REUSE_FOLDER / "stable_softmax.py").read_text()
     assert "def highest" in source
     assert "import numpy as np" in source
@@ -134,8 +154,8 @@ def test_only_the_functions_of_the_set_up_cell_are_replaced(tmp_path, monkeypatc
 
 
 @pytest.mark.long
-def test_reuse_can_be_switched_off(work):
-    pass_it(work)
+def test_reuse_can_be_switched_off(work_with_function):
+    work = work_with_function
     folder = work / "tiny-transformer"
     texts = run_cells([SETUP, "use_my_functions(on=False)", USE], folder)
     assert texts[2].startswith("function [0.25")
@@ -143,15 +163,15 @@ def test_reuse_can_be_switched_off(work):
     assert texts[1].startswith("function")
 
 
-def test_a_failing_function_does_not_replace_the_saved_one(work):
-    pass_it(work)
+def test_a_failing_function_does_not_replace_the_saved_one(work_with_function):
+    work = work_with_function
     original = (work / reuse.REUSE_FOLDER / "stable_softmax.py").read_bytes()
     assert "✗" in pass_it(work, RIGHT.replace("np.exp(x - highest(x, axis) + SHIFT)", "np.exp(x)"))
     assert (work / reuse.REUSE_FOLDER / "stable_softmax.py").read_bytes() == original
 
 
-def test_a_copy_of_a_lab_counts_and_the_last_one_that_passed_is_used(work):
-    pass_it(work)
+def test_a_copy_of_a_lab_counts_and_the_last_one_that_passed_is_used(work_with_function):
+    work = work_with_function
     pass_it(work, RIGHT.replace("SHIFT = 0.0", "SHIFT = 1.0"), "qkv-attention copy")
     assert "SHIFT = 1.0" in (work / reuse.REUSE_FOLDER / "stable_softmax.py").read_text()
 
@@ -162,8 +182,8 @@ def test_outside_a_students_folder_nothing_is_kept(work):
     assert not (work / reuse.REUSE_FOLDER).exists()
 
 
-def test_a_file_that_was_changed_is_not_run(work):
-    pass_it(work)
+def test_a_file_that_was_changed_is_not_run(work_with_function):
+    work = work_with_function
     path = work / reuse.REUSE_FOLDER / "stable_softmax.py"
     path.write_text(path.read_text() + "print('run')\n")
     set_up_text, use_text = run_cells([SETUP, USE], work / "tiny-transformer")
