@@ -2,7 +2,8 @@
 
 Random tables go through everything that the autograder does with an argument or an answer: they are
 encoded, decoded, converted back, compared, blanked, changed in place and written as source code.
-`EXAMPLES=2000 pytest tests/values/test_table_kinds.py` tries more than `make test` does.
+`EXAMPLES=2000 pytest tests/values/test_table_kinds.py` tries more than CI does, and CI tries more
+than `make test`.
 """
 
 import datetime
@@ -40,6 +41,9 @@ from autograder.values.value_types import (
 from course_import.write_exercise import explain_unwritable, format_value
 
 EXAMPLES = int(os.environ.get("EXAMPLES", 8))
+HOW_MANY = pytest.mark.parametrize(
+    "example_count", [EXAMPLES // 2, pytest.param(EXAMPLES, marks=pytest.mark.long)]
+)
 RULES = ComparisonRules()
 EXACT_RULES = ComparisonRules(exact_dtype=True)
 
@@ -231,9 +235,9 @@ def round_trip(value):
     return unpack_value(header["value"], SingleUseArrays(arrays))
 
 
-def run_examples(check):
+def run_examples(check, example_count):
     return settings(
-        max_examples=EXAMPLES,
+        max_examples=example_count,
         deadline=None,
         derandomize=True,
         suppress_health_check=list(HealthCheck),
@@ -241,7 +245,8 @@ def run_examples(check):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_table_of_every_kind_is_whole_in_every_place(kind):
+@HOW_MANY
+def test_a_table_of_every_kind_is_whole_in_every_place(kind, example_count):
     def check(data):
         original = data.draw(tables(kind))
         value = convert_argument(original)
@@ -258,11 +263,12 @@ def test_a_table_of_every_kind_is_whole_in_every_place(kind):
         assert not answer.error and not answer.modified, answer
         assert compare_outcome(value, answer, EXACT_RULES) is None
 
-    run_examples(check)()
+    run_examples(check, example_count)()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_another_cell_is_a_difference_and_a_change_in_place_is_noticed(kind):
+@HOW_MANY
+def test_another_cell_is_a_difference_and_a_change_in_place_is_noticed(kind, example_count):
     def check(data):
         original = data.draw(tables(kind).filter(lambda table: table.size))
         row = data.draw(st.integers(0, len(original) - 1))
@@ -289,13 +295,14 @@ def test_another_cell_is_a_difference_and_a_change_in_place_is_noticed(kind):
         assert difference is not None
         assert difference.kind == "dtype" or "missing" in difference.observation, difference
 
-    run_examples(check)()
+    run_examples(check, example_count)()
 
 
 @pytest.mark.parametrize(
     "kind", ["object of lists", "object of tuples", "object of lists of lists"]
 )
-def test_a_longer_list_in_a_cell_is_a_difference(kind):
+@HOW_MANY
+def test_a_longer_list_in_a_cell_is_a_difference(kind, example_count):
     def check(data):
         cells = [cell or () for cell in data.draw(columns(kind, 3))]
         longer = [cells[0], cells[1], [*cells[2], 1]]
@@ -303,10 +310,11 @@ def test_a_longer_list_in_a_cell_is_a_difference(kind):
         difference = find_difference(value, convert_argument(make_object_column(longer)), RULES)
         assert difference.observation.startswith("1 of 3 rows differ: row 2 is ["), difference
 
-    run_examples(check)()
+    run_examples(check, example_count)()
 
 
-def test_any_two_tables_can_be_compared():
+@HOW_MANY
+def test_any_two_tables_can_be_compared(example_count):
     def check(data):
         first = data.draw(tables(data.draw(st.sampled_from([*KINDS]))))
         second = data.draw(tables(data.draw(st.sampled_from([*KINDS]))))
@@ -315,18 +323,21 @@ def test_any_two_tables_can_be_compared():
             difference = compare_outcome(convert_argument(first), CallOutcome(value, kind), rules)
             assert difference is None or difference.observation.endswith((".", "…")), difference
 
-    settings(max_examples=5 * EXAMPLES, deadline=None, derandomize=True)(given(st.data())(check))()
+    settings(max_examples=5 * example_count, deadline=None, derandomize=True)(
+        given(st.data())(check)
+    )()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_table_in_an_imported_test_is_written_as_it_was_or_refused(kind):
+@HOW_MANY
+def test_a_table_in_an_imported_test_is_written_as_it_was_or_refused(kind, example_count):
     def check(data):
         value = convert_argument(data.draw(tables(kind)))
         if not explain_unwritable((value,), {}):
             copy = eval(format_value(value), {"pd": pd, "np": np})
             assert find_difference(value, convert_argument(copy), RULES) is None
 
-    run_examples(check)()
+    run_examples(check, example_count)()
 
 
 @pytest.mark.parametrize(
