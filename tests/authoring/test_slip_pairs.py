@@ -5,6 +5,7 @@ import pytest
 from small_lab import lab_of
 
 from autograder.authoring import inputs, slip_pairs
+from autograder.authoring.slips import bind_slips
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
 from autograder.student.answer_key import encode_key, keys_are_equal, read_exercise_key
@@ -201,6 +202,25 @@ def test_a_pair_is_told_from_one_slip_in_one_case_and_from_the_other_in_another(
     exercise.slips(text)(function)
     assert list_pairs(exercise) == ["no-scale + negative"]
     assert all(exercise.predict_slip_pairs()), "one case each"
+
+
+def test_pairs_are_made_only_when_they_are_wanted(monkeypatch):
+    """A course has tens of thousands; whoever reads it does not wait for them."""
+    bound = []
+
+    def record_slips(function, names, active, asked):
+        bound.append(tuple(active))
+        return bind_slips(function, names, active, asked)
+
+    monkeypatch.setattr("autograder.authoring.exercise.bind_slips", record_slips)
+    exercise = make_exercise()
+    assert bound == [("no_scale",), ("squared",), ("negative",), ()]
+    exercise.make_slip_pairs()
+    assert bound[4:] == [
+        ("no_scale", "squared"),
+        ("no_scale", "negative"),
+        ("squared", "negative"),
+    ]
 
 
 @pytest.mark.parametrize("in_order", [True, False])
