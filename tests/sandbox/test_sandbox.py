@@ -1077,7 +1077,10 @@ def test_what_goes_wrong_in_the_last_exercise_costs_it_only_and_nothing_is_run_a
         "while True: pass",
         "import time\nwhile True:\n    try: time.sleep(9)\n    except BaseException: pass",
         "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\ntime.sleep(9)",
-        "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\nwhile True: pass",
+        pytest.param(
+            "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\nwhile True: pass",
+            marks=pytest.mark.long,
+        ),
         "import time\ntime.monotonic = time.time = lambda: 0.0\ntime.sleep(9)",
         "import threading\nthreading.Event().wait()",
         pytest.param(
@@ -1145,14 +1148,19 @@ def burn(seconds):
         ("burn(0.6)", "It needs 1 s of the 0.5 allowed."),
         ("burn(9)", "It did not end; 0.5 s are allowed."),
         ("time.sleep(99)", "It did not end; 0.5 s are allowed."),
-        ("[os.fork() for _ in range(2)]; burn(9)", "It did not end; 0.5 s are allowed."),
+        pytest.param(
+            "[os.fork() for _ in range(2)]; burn(9)",
+            "It did not end; 0.5 s are allowed.",
+            marks=pytest.mark.long,
+        ),
         (
             "if os.fork() == 0:\n        burn(0.6); os._exit(0)\n    os.wait()",
             "It needs 1 s of the 0.5 allowed.",
         ),
-        (
+        pytest.param(
             "for _ in range(6):\n        if os.fork() == 0:\n            burn(0.1); os._exit(0)\n        os.wait()",
             "It needs 1 s of the 0.5 allowed.",
+            marks=pytest.mark.long,
         ),
     ],
 )
