@@ -469,13 +469,13 @@ def _encode_answer_key_files(lab: Lab) -> dict[str, Any]:
 
 
 def _encode_exercise_key(exercise: Exercise) -> bytes:
-    """Return the answer key of an exercise; with the pairs of slips of the old key if it is right."""
+    """Return the answer key of an exercise: the old one if it is right."""
     path = exercise.lab.course.answer_key_folder(exercise.lab.name) / f"{exercise.name}.key"
     if path.is_file():
         old_key = path.read_bytes()
         key = answer_key.encode_key(exercise, old_key)
         if answer_key.keys_are_equal(old_key, key):
-            return key
+            return old_key
     return answer_key.encode_key(exercise)
 
 

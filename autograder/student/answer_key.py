@@ -393,6 +393,8 @@ def keys_are_equal(first: bytes, second: bytes) -> bool:
     The last digits of a number depend on the processor. So two numbers count as equal if a
     student's result may differ as much from the expected result.
     """
+    if first == second:
+        return True  # as most keys of a build; to decode them takes longer
     try:
         first_header, first_cases = decode_key(first)
         second_header, second_cases = decode_key(second)
