@@ -9,14 +9,16 @@ from command import autograder
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from small_lab import lab_of
 
-from autograder.authoring import Exercise, inputs, notebook_checks
+from autograder.authoring import Exercise, case_weaknesses, inputs, notebook_checks
+from autograder.authoring import build as building
 from autograder.authoring import exercise as exercise_module
-from autograder.authoring.case_weaknesses import MAX_CASES_BYTES
 from autograder.authoring.exercise import ExerciseError
 from autograder.authoring.lab import LabError, describe_unlisted_labs, read_lab
 from autograder.authoring.notebook_checks import COPIED_LINES
+from autograder.authoring.released_notebook import BuildError
 from autograder.authoring.skeleton import add_exercise, write_course
 from autograder.authoring.verify import find_lab_warnings, find_lab_weaknesses
+from autograder.cli.author import build
 from autograder.core.course import read_course
 from autograder.core.errors import AutograderError
 from autograder.core.notebook_cells import get_grade_id
@@ -589,8 +591,10 @@ def test_a_lab_that_the_course_does_not_list_is_warned_of(course_folder):
     assert "Warning: solutions/other-steps/lab.toml is there" in built.stderr
 
 
-def test_cases_that_cannot_be_sent_to_a_submission_are_refused():
-    number_count = MAX_CASES_BYTES // 8
+def test_cases_that_cannot_be_sent_to_a_submission_are_refused(monkeypatch):
+    assert case_weaknesses.MAX_CASES_BYTES == 64 << 20
+    monkeypatch.setattr(case_weaknesses, "MAX_CASES_BYTES", 4 << 20)
+    number_count = case_weaknesses.MAX_CASES_BYTES // 8
     small = [
         lambda rng: inputs(np.ones(number_count // 2 - 1000)),
         lambda rng: inputs(np.ones(number_count // 2)),
@@ -598,14 +602,17 @@ def test_cases_that_cannot_be_sent_to_a_submission_are_refused():
     assert find_lab_mistakes(lambda x: x[:2] * 2, *small) == []
     (sentence,) = find_lab_mistakes(lambda x: x[:2] * 2, *small, lambda rng: inputs(np.ones(2000)))
     assert sentence == (
-        "a-lab: answer: its cases have 67 MB of arguments together; a submission can be sent 67 "
+        "a-lab: answer: its cases have 4.2 MB of arguments together; a submission can be sent 4.2 "
         "MB. "
         "Make the largest case smaller."
     )
 
 
-def test_a_solution_that_the_grader_refuses_is_named(course_folder):
+def test_a_solution_that_the_grader_refuses_is_named(course_folder, monkeypatch):
     """The proof limits each call, and grading limits all calls of an exercise together."""
+    monkeypatch.setenv("AUTOGRADER_COURSE", str(course_folder))
+    monkeypatch.setattr(building, "run_notebook_in_empty_folder", lambda notebook, course: notebook)
+    monkeypatch.setattr(building, "find_processor_dependent_results", lambda lab, keys: [])
     plant(course_folder, "lab", "title", "limits = {call_seconds = 0.5}\ntitle")
     plant(
         course_folder,
@@ -619,18 +626,18 @@ def test_a_solution_that_the_grader_refuses_is_named(course_folder):
         + "@mean_of_first_steps.misconception(",
     )
     busy = (
-        "import time\\n    end = time.process_time() + 0.3 * (len(numbers) == 77)\\n"
+        "import time\\n    end = time.process_time() + 0.2 * (len(numbers) == 77)\\n"
         "    while time.process_time() < end: 0"
     )
     plant(course_folder, "notebook", "### BEGIN SOLUTION", f"### BEGIN SOLUTION\\n    {busy}")
-    built = autograder("build", cwd=course_folder)
-    assert built.returncode == 1
+    with pytest.raises(BuildError) as raised:
+        build.callback(labs=(), only_check=False, anew=False)
     assert (
         "first-steps: mean_of_first_steps: the solution does not get its points when it is "
         "graded as a "
         "submission: "
-    ) in built.stderr
-    assert "Make its cases smaller, or change `[limits]` in lab.toml." in built.stderr
+    ) in str(raised.value)
+    assert "Make its cases smaller, or change `[limits]` in lab.toml." in str(raised.value)
 
 
 @pytest.mark.parametrize(

@@ -369,14 +369,18 @@ def test_the_fallback_response_remains_if_the_grader_does_not_start(packages, tm
     assert reply["output"].startswith("<p>The grader failed, so this is no mark.")
 
 
-def write_pandas_course(folder):
+@pytest.fixture(scope="module")
+def pandas_course(tmp_path_factory):
+    """A course whose students may import pandas, with a built lab."""
+    folder = tmp_path_factory.mktemp("pandas") / "course"
     shutil.copytree(Path(__file__).parents[1] / "other_course", folder)
     file = folder / "course.toml"
     text = file.read_text("utf-8")
     text = re.sub(r"(?m)^imports = .*\n", "", text)
     file.write_text(text.replace("labs = ", 'imports = ["pandas"]\nlabs = ', 1))
     course = read_course(folder)
-    assert autograder("build", course.labs[0], "--course", folder).returncode == 0
+    built = autograder("build", course.labs[0], "--course", folder, trials=False)
+    assert built.returncode == 0
     return course
 
 
@@ -384,8 +388,10 @@ def write_pandas_course(folder):
     ("platform", "engine"),
     [("gradescope", "engine"), ("prairielearn", "image/engine"), ("github", "grader/engine")],
 )
-def test_a_package_installs_the_imports_of_the_courses_labs(tmp_path, platform, engine):
-    course = write_pandas_course(tmp_path / "course")
+def test_a_package_installs_the_imports_of_the_courses_labs(
+    pandas_course, tmp_path, platform, engine
+):
+    course = pandas_course
     name = "one.zip" if platform == "gradescope" else "out"
     (output,) = write_package(platform, course, [course.labs[0]], tmp_path / name)
     if output.suffix == ".zip":
@@ -398,13 +404,12 @@ def test_a_package_installs_the_imports_of_the_courses_labs(tmp_path, platform, 
     assert f"pandas=={metadata.version('pandas')}" in pins
 
 
-def test_keras_and_missing_packages_are_refused(tmp_path):
-    course = write_pandas_course(tmp_path / "course")
-    lacking = replace(course, imports=("no_such_package",))
+def test_keras_and_missing_packages_are_refused(pandas_course, tmp_path):
+    lacking = replace(pandas_course, imports=("no_such_package",))
     with pytest.raises(
         AutograderError, match="students may import no_such_package, which is not installed here"
     ):
-        write_package("github", lacking, [course.labs[0]], tmp_path / "out")
+        write_package("github", lacking, [lacking.labs[0]], tmp_path / "out")
     with pytest.raises(
         AutograderError, match=r"keras-attention imports keras.*mark it with `autograder grade`"
     ):
