@@ -19,6 +19,7 @@ from autograder.gradebook import result_store
 from autograder.gradebook.classroom import Submission
 from autograder.gradebook.gradebook_writer import GradebookWriter
 from autograder.gradebook.graded_submission import GradedSubmission, GradingOptions
+from autograder.gradebook.nbgrader_db import remove_password
 from autograder.gradebook.policy import read_policy
 from autograder.grading.grade_submission import release_for_grading
 from autograder.intake import Origin
@@ -115,10 +116,19 @@ def fill(classroom, of_students, gradebook=None, timestamp=None):
         write_file(classroom.notebook_path(student, LAB), json.dumps(marked.notebook))
     if gradebook:
         if not (classroom.root / "gradebook.db").exists():
-            shutil.copy(gradebook, classroom.root)
+            copy_gradebook(gradebook, classroom)
         with GradebookWriter(classroom) as book:
             for student, marked in of_students.items():
                 book.record_submission(Submission(student, LAB, b"", "", timestamp), marked)
+
+
+def copy_gradebook(gradebook, classroom):
+    """Copy a gradebook into a classroom, with the files that say which labs are in it."""
+    shutil.copy(gradebook, classroom.root)
+    for path in gradebook.parent.glob(".*.prepared"):
+        state = json.loads(path.read_text("utf-8"))
+        state["gradebook"] = remove_password(classroom.db)
+        write_file(classroom.root / path.name, json.dumps(state))
 
 
 def came_from(classroom, student, platform, **facts):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from command import autograder
-from graded_class import LAB, by_hand, enrol, fill, results
+from graded_class import LAB, by_hand, copy_gradebook, enrol, fill, results
 from our_course import COURSE, lab
 
 from autograder.core.files import write_file
@@ -38,7 +38,7 @@ def submit(classroom, student, time, bytes_of_notebook, **facts):
 def split(classroom, prepared):
     """Ada Lovelace and ada, whom the roster makes one, and Bo."""
     classroom.root.mkdir(parents=True)
-    shutil.copy(prepared, classroom.root)
+    copy_gradebook(prepared, classroom)
     submit(classroom, "Ada Lovelace", OLD, b"old", wrong=["softmax"])
     by_hand(classroom, "Ada Lovelace", 2.5, "Well said.")
     submit(classroom, "bo", OLD, b"bo")
