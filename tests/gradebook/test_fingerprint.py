@@ -50,6 +50,8 @@ def course_copy(tmp_path_factory):
     shutil.copy(ROOT / "course.toml", root)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fingerprint, "_ENGINE", root / "autograder")
+        # To search for the installed packages takes a fifth of the time of each fingerprint.
+        patch.setattr(fingerprint.metadata, "version", cache(fingerprint.metadata.version))
         yield root
 
 
@@ -92,8 +94,9 @@ def find_deciding_files(root, lab, paths, expected_files):
     return stale_files
 
 
-def test_files_of_the_engine(course_copy, imported_modules):
-    """Modules that grading imports change the fingerprint; other modules do not."""
+@pytest.fixture(scope="module")
+def engine_files(imported_modules):
+    """Files of the engine that are to change the fingerprint, and those that are not."""
     sandbox = {path for path in ENGINE if path.startswith("autograder/sandbox/")}
     inside = {path for path in sandbox if path.startswith("autograder/sandbox/inside/")}
     # Another sandbox's alone, and which it was decides no mark.
@@ -101,14 +104,48 @@ def test_files_of_the_engine(course_copy, imported_modules):
     expected_files = (imported_modules & set(ENGINE) | inside) - guest
     assert len(expected_files) > 40
     # What is around the submission in a sandbox may be imported or not.
-    assert (
-        find_deciding_files(
-            course_copy,
-            "qkv-attention",
-            set(ENGINE) - (sandbox - expected_files - guest),
-            expected_files,
-        )
-        == expected_files
+    return expected_files, set(ENGINE) - expected_files - (sandbox - guest)
+
+
+def collect_digests(root):
+    """Return the digest of each module of the engine that decides marks, by the path of its file."""
+    digests = {}
+    roots = {"autograder": root / "autograder"}
+    modules = fingerprint._collect_dependencies_of_modules([fingerprint._FIRST_MODULE], roots)
+    for name, code in modules.items():
+        path = root.joinpath(*name.split("."))
+        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        digests[path.relative_to(root).as_posix()] = code.digest
+    return digests
+
+
+def test_files_of_the_engine(course_copy, engine_files):
+    """Modules that grading imports change the fingerprint; other modules do not.
+
+    The digests of all modules are compared at once. Of a few modules, the fingerprint is.
+    """
+    expected_files, other_files = engine_files
+    digests = collect_digests(course_copy)
+    with ExitStack() as changes:
+        for path in ENGINE:
+            changes.enter_context(file_with_addition(course_copy / path, b"\n_added = 1\n"))
+        new_digests = collect_digests(course_copy)
+    assert digests.keys() == new_digests.keys()
+    changed_files = {path for path in digests if digests[path] != new_digests[path]}
+    assert expected_files <= changed_files
+    assert not changed_files & other_files
+    for name in ("judging/judge", "sandbox/inside/__main__", "values/tolerance"):
+        assert f"autograder/{name}.py" in expected_files
+        assert is_stale(course_copy, "positions", f"autograder/{name}.py")
+    assert not is_stale(course_copy, "positions", *other_files)
+
+
+@pytest.mark.long
+def test_each_file_of_the_engine_decides_or_not(course_copy, engine_files):
+    expected_files, other_files = engine_files
+    files = expected_files | other_files
+    assert find_deciding_files(course_copy, "qkv-attention", files, expected_files) == (
+        expected_files
     )
 
 
