@@ -17,7 +17,7 @@ from autograder.intake.names import escape_unprintable, normalise_name
 from autograder.intake.ownership import IntakeContext
 from autograder.intake.platform_metadata import find_timezone
 from autograder.intake.roster import Person, Roster, is_submitted_by_few, read_roster
-from autograder.intake.store import read_origins, store_submissions
+from autograder.intake.store import Origin, read_origins, store_submissions
 from autograder.intake.student_folders import (
     describe_duplicate_folders,
     find_single_existing_folders,
@@ -300,7 +300,8 @@ def _make_collection_report(
     notes: list[str],
 ) -> CollectionReport:
     """Return the report on a run, which also lists the people whose submissions are missing."""
-    people = _match_current_folders(root, context.roster)
+    origins = read_origins(root)
+    people = _match_current_folders(root, context.roster, origins)
     files = []
     for file in [*finder.reports, *filed_reports]:
         source, student = escape_unprintable(file.source), escape_unprintable(file.student)
@@ -314,7 +315,7 @@ def _make_collection_report(
     return CollectionReport(
         files=tuple(sorted(files, key=lambda file: (file.source, file.student))),
         notes=(*notes, *describe_duplicate_folders(people)),
-        missing=find_submitters_and_absentees(root, context.roster, labs),
+        missing=find_submitters_and_absentees(root, context.roster, labs, origins),
         untimed_count=_count_without_timestamp(root, submissions, people),
         junk_count=finder.junk_count,
         other_file_count=finder.other_file_count,
@@ -363,12 +364,14 @@ def _load_intake_context(root: Path, labs: tuple[str, ...], **options: Any) -> I
     )
 
 
-def _match_current_folders(root: Path, roster: Roster) -> dict[str, Person]:
+def _match_current_folders(
+    root: Path, roster: Roster, origins: Mapping[tuple[str, str], Origin]
+) -> dict[str, Person]:
     """Return each person of the roster by the name of the person's folder in submitted/."""
     folder = root / "submitted"
     if not roster.people or not folder.is_dir():
         return {}
-    return match_folders(roster, sorted(os.listdir(folder)), read_origins(root))
+    return match_folders(roster, sorted(os.listdir(folder)), origins)
 
 
 def _count_without_timestamp(
@@ -407,14 +410,21 @@ def _make_roster_and_zone_notes(
 
 
 def find_submitters_and_absentees(
-    root: Path, roster: Roster, labs: Sequence[str]
+    root: Path,
+    roster: Roster,
+    labs: Sequence[str],
+    origins: Mapping[tuple[str, str], Origin],
 ) -> dict[str, SubmittersAndAbsentees]:
     """Return the students of the roster who have submitted each lab, and those who have not.
 
     Labs that everybody has submitted are left out, and so are people who have left the class.
+
+    Parameters
+    ----------
+    origins : mapping of (str, str) to Origin
+        Origins of all submissions by (student, lab), as they are after the run.
     """
     missing = {}
-    origins = read_origins(root)
     for lab in labs:
         folders = (root / "submitted").glob(f"*/{lab}")
         students = {folder.parent.name for folder in folders if folder.is_dir()}
@@ -442,11 +452,12 @@ def _check_paths_and_list_folders_to_skip(
         raise UsageError("Nothing to collect: name a folder, a zip or a notebook.")
     if root.exists() and not root.is_dir():
         raise UsageError(f"{root} is not a folder.")
-    folders = [root / name for name in _CLASSROOM_FOLDERS]
+    folders = [(root / name).resolve() for name in _CLASSROOM_FOLDERS]
     for path in paths:
         if not path.exists():
             raise UsageError(f"There is no {escape_unprintable(str(path))}.")
-        if any(path.resolve().is_relative_to(folder.resolve()) for folder in folders):
+        place = path.resolve()
+        if any(place.is_relative_to(folder) for folder in folders):
             raise UsageError(
                 f"{escape_unprintable(str(path))} is the classroom's own; collect from where "
                 "submissions arrive."

@@ -13,7 +13,7 @@ from downloads import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.intake import read_origin, roster
+from autograder.intake import read_origin, read_origins, roster
 from autograder.intake.collect import find_submitters_and_absentees
 from autograder.intake.roster import PlatformIdentity, RosterError
 
@@ -199,7 +199,9 @@ def test_submissions_are_matched_and_the_missing_listed(classroom, make_download
     }
     assert "attention-masks: 2 submissions missing (jane1, jane2)." in report.summary
     people = roster.read_roster(classroom.root / "roster.csv")
-    assert find_submitters_and_absentees(classroom.root, people, [QKV])[QKV] == (
+    assert find_submitters_and_absentees(
+        classroom.root, people, [QKV], read_origins(classroom.root)
+    )[QKV] == (
         ("jane2",),
         ("jane1", "bo"),
     )
