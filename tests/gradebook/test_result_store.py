@@ -31,7 +31,7 @@ STUDENTS = ["ada", "bob", "cleo", "dan"]
 
 
 def autograder(folder, *arguments):
-    return command.autograder(*arguments, cwd=folder)
+    return command.autograder(*arguments, cwd=folder, trials=False)
 
 
 def submit(course, student, answer=None, words="In my own words.", submitted_at=None, lab=LAB):
