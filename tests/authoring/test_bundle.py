@@ -31,9 +31,14 @@ LAB = "additive-attention"
 
 
 @pytest.fixture(scope="module")
-def student_folder(tmp_path_factory):
+def students_zip(tmp_path_factory):
+    return bundling.write_students_zip(COURSE, tmp_path_factory.mktemp("zip") / "labs.zip")
+
+
+@pytest.fixture(scope="module")
+def student_folder(students_zip, tmp_path_factory):
     folder = tmp_path_factory.mktemp("student")
-    with zipfile.ZipFile(bundling.write_students_zip(COURSE, folder / "labs.zip")) as archive:
+    with zipfile.ZipFile(students_zip) as archive:
         archive.extractall(folder)
     return folder / COURSE.id
 
@@ -149,10 +154,9 @@ def test_the_project_installs_the_core_and_the_packages_of_the_labs(student_fold
     assert project["project"]["requires-python"] in conda_file
 
 
-def test_the_zip_has_the_same_bytes_each_time(tmp_path):
-    first_zip = bundling.write_students_zip(COURSE, tmp_path / "one.zip")
+def test_the_zip_has_the_same_bytes_each_time(students_zip, tmp_path):
     second_zip = bundling.write_students_zip(COURSE, tmp_path / "two.zip")
-    assert first_zip.read_bytes() == second_zip.read_bytes()
+    assert students_zip.read_bytes() == second_zip.read_bytes()
 
 
 def test_a_missing_file_is_named(tmp_path):

@@ -134,7 +134,7 @@ def test_files_of_the_engine(course_copy, engine_files):
     changed_files = {path for path in digests if digests[path] != new_digests[path]}
     assert expected_files <= changed_files
     assert not changed_files & other_files
-    for name in ("judging/judge", "sandbox/inside/__main__", "values/tolerance"):
+    for name in ("judging/judge", "sandbox/inside/__main__"):
         assert f"autograder/{name}.py" in expected_files
         assert is_stale(course_copy, "positions", f"autograder/{name}.py")
     assert not is_stale(course_copy, "positions", *other_files)
