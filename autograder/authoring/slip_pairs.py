@@ -93,7 +93,9 @@ def has_too_few_numbers(test_cases: Sequence[TestCase]) -> bool:
     for test_case in _list_usable_cases(test_cases).values():
         for name, outcome in test_case.mistakes.items():
             numbers[name] += _count_informative_numbers(outcome.value)
-    return 0 < max(numbers.values(), default=0) < FEWEST_NUMBERS
+            if numbers[name] >= FEWEST_NUMBERS:
+                return False  # the other results need not be computed
+    return max(numbers.values(), default=0) > 0
 
 
 def repeat_slip_pairs(

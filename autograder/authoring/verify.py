@@ -415,9 +415,11 @@ def find_lab_warnings(lab: Lab) -> list[str]:
 def _find_unrecognisable_slip_pairs(exercise: Exercise) -> Iterator[str]:
     """Yield a sentence if the results are so few that a check can name no two slips at once."""
     is_compared_by_author = exercise.rules.compare or exercise.rules.equality
-    if is_compared_by_author or len(exercise.make_slip_pairs()) < 2:
-        return  # a single pair, as in the skeleton, is seldom missed
-    if has_too_few_numbers(exercise.test_cases()):
+    if is_compared_by_author or not exercise.functions_without_slip:
+        return
+    has_too_few = has_too_few_numbers(exercise.test_cases())
+    # A single pair, as in the skeleton, is seldom missed.
+    if has_too_few and len(exercise.make_slip_pairs()) > 1:
         yield (
             f"{exercise.lab.name}: {exercise.name} has lists of slips, but a check names no two "
             f"slips at once, because the cases that students see give fewer than {FEWEST_NUMBERS} "
