@@ -180,6 +180,18 @@ def test_two_moodle_participants_of_one_name_are_both_refused(classroom, make_do
     )
 
 
+def test_two_files_with_a_name_that_a_student_chose_are_told_by_their_paths(
+    classroom, make_download
+):
+    paths = ["Ada Lovelace - qkv-attention (1).ipynb", "Ada Lovelace - qkv-attention.ipynb"]
+    report = collect([make_download({path: notebook(path) for path in paths})], classroom)
+    assert submitted_texts(classroom) == {}
+    assert {row.reason for row in files_with_outcome(report, "unmatched")} == {
+        f"Google Classroom {paths[0]!r} and Google Classroom {paths[1]!r} would all be "
+        "'Ada Lovelace', and may be several people. Put each into a folder called after its student."
+    }
+
+
 def test_another_moodle_participant_of_a_name_later_is_refused(classroom, tmp_path):
     for n in (1, 2):
         files = {f"Ada Lovelace_{n}_assignsubmission_file_/{NOTEBOOK_NAME}": notebook(str(n))}
