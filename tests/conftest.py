@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 # Set before NumPy is imported, for this process and its children: BLAS threads would compete for the cores.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -82,6 +83,13 @@ def make_busy():
     for process in started:
         process.kill()
         process.wait()
+
+
+def pytest_configure(config):
+    """Let Hypothesis draw a third of the examples where the long tests are left out."""
+    settings.register_profile("short", max_examples=50, deadline=None)
+    settings.register_profile("long", max_examples=150, deadline=None)
+    settings.load_profile("short" if config.option.markexpr == "not long" else "long")
 
 
 def pytest_collection_finish():

@@ -5,7 +5,7 @@ from copy import deepcopy
 
 import nbformat
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from our_course import lab
@@ -260,7 +260,6 @@ CELLS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     cells=CELLS,
     fields=st.dictionaries(st.sampled_from(["metadata", "nbformat", "worksheets"]), JSON),

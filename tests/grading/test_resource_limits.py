@@ -278,7 +278,6 @@ def test_no_spelling_of_a_link_acts(link):
     assert RenderedPage(latex["text/html"]).acts == []
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(
         st.sampled_from(
@@ -578,11 +577,7 @@ def test_what_is_printed_holds_no_control_codes():
 
 # Fuzz
 
-FUZZ_SETTINGS = settings(
-    max_examples=80,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+FUZZ_SETTINGS = settings(suppress_health_check=[HealthCheck.too_slow])
 JSON_LEAVES = st.sampled_from(
     [
         None,

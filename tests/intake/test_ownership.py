@@ -696,7 +696,7 @@ def numbered(uploads, first, platform):
     return list(by_path.values())
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(
     downloads_of_class=st.tuples(UPLOADS, UPLOADS),
     platform=st.sampled_from(sorted(PLATFORMS)),

@@ -388,11 +388,7 @@ NAMES = st.one_of(
 )
 
 
-@settings(
-    max_examples=120,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     names=st.lists(NAMES, min_size=1, max_size=6),
     nest=st.booleans(),

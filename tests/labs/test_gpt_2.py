@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import nbformat
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_labs import gpt2
@@ -235,7 +235,6 @@ def test_words_are_split_as_gpt2_splits_them():
     ]
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(alphabet=KNOWN, max_size=40))
 def test_words_are_split_as_openai_splits_them(text):
     """Against the published pattern, where the package `regex`, which it needs, is installed."""
@@ -244,7 +243,6 @@ def test_words_are_split_as_openai_splits_them(text):
     assert gpt2.split_words(text) == regex.findall(published, text)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(alphabet=st.characters(codec="utf-8"), max_size=40))
 def test_every_text_comes_back(text):
     assert "".join(gpt2.split_words(text)) == text

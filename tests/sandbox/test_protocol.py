@@ -23,7 +23,7 @@ from autograder.values.case_records import DTYPES, CallOutcome, Inputs, inputs
 from autograder.values.encoding import MAX_ARRAYS, ByteReader, decode, encode, read_frame
 from autograder.values.value_types import MAX_ANSWER_CHARACTERS, MAX_ANSWER_PARTS, SingleUseArrays
 
-quick = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+quick = settings(suppress_health_check=[HealthCheck.too_slow])
 
 arrays = hnp.arrays(
     st.sampled_from(sorted(DTYPES)).map(np.dtype),

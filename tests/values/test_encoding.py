@@ -7,7 +7,7 @@ import zlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
@@ -108,13 +108,11 @@ def round_trip(value):
     return unpack_value(header["value"], arrays)
 
 
-@settings(max_examples=200, deadline=None)
 @given(VALUES.filter(lambda value: depth(value) <= MAX_DEPTH))
 def test_a_value_survives_a_round_trip(value):
     assert identical(round_trip(value), value)
 
 
-@settings(max_examples=100, deadline=None)
 @given(VALUES.filter(lambda value: depth(value) <= MAX_DEPTH))
 def test_an_answer_survives_a_round_trip(value):
     answer = CallOutcome(
@@ -128,7 +126,6 @@ def test_an_answer_survives_a_round_trip(value):
         assert getattr(decoded_answer, name) == getattr(answer, name)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.lists(PLAIN, max_size=3),
     st.dictionaries(st.sampled_from("abc"), PLAIN),
