@@ -46,6 +46,14 @@ EXERCISES_OF_ALL_KINDS = (
     "embedding_backward",
     "clip_gradients",
 )
+EACH_KIND = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in EXERCISES_OF_ALL_KINDS else pytest.mark.long)
+        for name in EXERCISES
+    ],
+    scope="module",
+)
 FRESH = pytest.mark.parametrize(
     "seed",
     [SEEDS[0], *(pytest.param(n, marks=pytest.mark.long) for n in SEEDS[1:])],
@@ -80,14 +88,7 @@ def answers(name, function, seed):
     return call_on_cases(function, EXERCISES[name], draw_cases(name, seed))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=() if name in EXERCISES_OF_ALL_KINDS else pytest.mark.long)
-        for name in EXERCISES
-    ],
-    scope="module",
-)
+@EACH_KIND
 @FRESH
 def test_each_misconception_is_rejected_under_its_own_name(name, seed):
     """An answer that cannot take a case's arguments would be rejected for another reason."""
@@ -106,7 +107,7 @@ def test_each_misconception_is_rejected_under_its_own_name(name, seed):
     assert refused_arguments == {}
 
 
-@MISCONCEPTION_PARAMETERS
+@EACH_KIND
 @FRESH
 def test_each_right_variant_passes(name, seed):
     results = {

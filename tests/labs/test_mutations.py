@@ -204,7 +204,14 @@ def survives(exercise, source):
     return True
 
 
-@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
+@pytest.mark.parametrize(
+    "exercise",
+    [
+        pytest.param(exercise, marks=() if number % 3 == 0 else pytest.mark.long)
+        for number, exercise in enumerate(EXERCISES)
+    ],
+    ids=lambda e: e.name,
+)
 def test_every_mutant_is_caught(exercise):
     all_mutants = list_mutants(answer_source(exercise))
     survivors = {change for change, source in all_mutants if survives(exercise, source)}
