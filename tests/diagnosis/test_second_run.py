@@ -1,5 +1,7 @@
 """A second run names the product, the operation or the array at which a function goes wrong."""
 
+import sys
+
 import numpy as np
 import pytest
 from test_repair import define_in_cell
@@ -44,6 +46,11 @@ def explain(line, *shapes):
             [(3, 5, 7), (7, 8)],
             "`np.dot(y.T, x.T)` is the transpose of `x @ y`",
         ),
+        ("x @ np.transpose(y)", [(2, 6, 5, 3)] * 2, "`np.transpose(y)` reverses all 4 axes. To"),
+        ("x @ np.transpose(y)", [(2, 6, 5, 3)] * 2, "write `np.swapaxes(y, -1, -2)`"),
+        ("np.sum(a=x @ y)", [(2, 3), (4, 5)], "In `x @ y`, the shapes are (2, 3) and (4, 5)"),
+        ("np.ones(9)[int((x @ y).sum()) :]", [(2, 3), (4, 5)], "In `x @ y`, the shapes are"),
+        ("np.sum(*[x @ y])", [(2, 3), (4, 5)], "In `x @ y`, the shapes are (2, 3) and (4, 5)"),
         ("np.dot(x.T, y)", [(7,), (3, 2)], "`x` has one axis only, so `x.T` is the same as `x`."),
         ("x / y", [(3, 8), (3,)], "`y` would have shape (3, 1), and the shapes would fit."),
         ("y / x", [(3, 8), (3,)], "`y` would have shape (3, 1), and the shapes would fit."),
@@ -53,6 +60,7 @@ def explain(line, *shapes):
         ("layer(x, y, x[0])", [(4, 6), (6, 3)], "The error is raised inside `layer`, which this"),
         ("layer(x, y, x[0])", [(4, 6), (6, 3)], "You give it `y` as `w_1` and `x[0]` as `b_1`."),
         ("layer(x, y, x[0])", [(4, 6), (6, 3)], "`x` (4, 6), `w_1` (6, 3) and `b_1` (6,)."),
+        ("layer(x, y, 0.5)", [(4, 6), (5, 3)], "arguments are `x` (4, 6) and `w_1` (5, 3)."),
     ],
 )
 def test_the_part_of_a_line_that_fails_is_named_with_its_shapes(line, shapes, words):
@@ -72,6 +80,9 @@ def test_the_hint_on_two_vectors_asks_for_another_product():
         ("[x @ y for _ in x][0]", [(2, 3), (2, 3)]),  # in a scope of its own
         ("x @ y", [(2, 4, 3), (5, 3, 2)]),  # the sizes of the batch
         ("missing + y", [(2,), (2,)]),
+        ("x @ y", [(2, 3), ()]),
+        ("x @ y", [(), (2, 3)]),
+        ("layer(x, w_1=y, b_1=0)", [(4, 6), (5, 3)]),  # with names, nothing is given by its place
     ],
 )
 def test_nothing_is_said_of_a_line_that_is_not_understood(line, shapes):
@@ -113,6 +124,22 @@ def test_the_line_of_the_first_inf_is_named():
     assert text == "In line 3 of your cell, `z = x / y`, a number is divided by 0, which gives inf."
     assert explain_infinite_numbers(define("return x + y"), inputs, False) == ""
     assert explain_infinite_numbers(define("return x / y"), inputs, True) == ""  # no nan there
+
+
+def test_a_warning_does_not_end_the_second_run():
+    lines = ("import warnings", "warnings.warn('careful')", "z = np.ones(999)", "return z")
+    inputs = Inputs((np.ones(2), np.ones(3)))
+    assert "`z`, with shape (999,)" in describe_largest_array(define(*lines), inputs, 8000)
+    explanation = explain_failing_line(define(*lines[:2], "return x @ y"), inputs)
+    assert explanation.means.startswith("In `x @ y`, the shapes are (2,) and (3,)")
+
+
+def test_a_second_run_leaves_no_trace_function_and_prints_nothing(capsys):
+    previous = sys.gettrace()
+    describe_largest_array(define("print('seen')", "return x"), Inputs((np.ones(9), 0)), 1)
+    describe_largest_array(define("return missing"), Inputs((np.ones(9), 0)), 1)
+    assert sys.gettrace() is previous
+    assert capsys.readouterr().out == ""
 
 
 def test_the_largest_array_is_named_if_it_takes_much_of_the_memory():
