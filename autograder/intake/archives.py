@@ -479,7 +479,7 @@ def _find_name_problem(name: str) -> str:
         return "Its name leads out of the folder (..)."
     if any(unicodedata.category(character) == "Cc" for character in name):
         return "Its name holds control characters."
-    if len(parts) > LIMITS.max_folder_depth:
+    if len(parts) - 1 > LIMITS.max_folder_depth:  # the last part is the file's own name
         return f"It lies more than {LIMITS.max_folder_depth} folders deep."
     longest_part = max(len(part.encode("utf-8", "surrogatepass")) for part in parts)
     if len(name) > LIMITS.max_name_characters or longest_part > MAX_PART_BYTES:

@@ -624,15 +624,27 @@ def test_a_file_in_a_zip_without_a_time_has_the_time_of_the_zip():
 def test_a_folder_is_listed_in_order_to_a_depth_and_without_the_classroom(tmp_path, set_limits):
     set_limits(max_folder_depth=3)
     names = ["b.ipynb", "a/x/lab.ipynb", "a/x/y/z/deep.ipynb", "own/lab.ipynb", "b/./c.ipynb"]
+    names.append("a/x/y/near.ipynb")
     write_files(tmp_path, dict.fromkeys(names, b""))
     own = (tmp_path / "own").stat()
     listing = archives.list_folder(tmp_path, {(own.st_dev, own.st_ino)})
     assert [(file.path, file.problem) for file in listing.files] == [
         ("a/x/lab.ipynb", ""),
+        ("a/x/y/near.ipynb", ""),
         ("a/x/y/z", "It lies more than 3 folders deep."),
         ("b.ipynb", ""),
         ("b/c.ipynb", ""),
     ]
+
+
+@pytest.mark.parametrize("path", ["a/b/c/lab.ipynb", "a/b/c/d/lab.ipynb"])
+def test_a_file_in_a_zip_lies_as_deep_as_in_a_folder(tmp_path, set_limits, path):
+    set_limits(max_folder_depth=3)
+    zip_file = archives.file_from_disk(make_zip(tmp_path / "class.zip", {path: b""}))
+    with archives.ZipReader(UTC) as zips:
+        (file,) = zips.list_members(zip_file).files
+    problem = "It lies more than 3 folders deep." if "/d/" in path else ""
+    assert file.problem == problem
 
 
 def test_the_parts_of_a_name_in_a_zip_are_those_of_a_path():
