@@ -261,7 +261,7 @@ class DownloadOwnership:
         name : str
             Name of the folder or of the download.
         """
-        if folder_path.count("/") >= MAX_FOLDER_LEVELS:
+        if folder_path.count("/") > MAX_FOLDER_LEVELS:
             self._owners[folder_path] = (
                 f"It lies more than {MAX_FOLDER_LEVELS} folders deep; collect the folder that "
                 "holds the students'."

@@ -19,6 +19,7 @@ from downloads import (
 )
 
 from autograder.intake import archives
+from autograder.intake.ownership import MAX_FOLDER_LEVELS
 
 
 @pytest.mark.parametrize(
@@ -424,6 +425,31 @@ def test_a_container_folder_beside_a_students_folder_is_unmatched(classroom, mak
     )
 
 
+@pytest.mark.parametrize(
+    ("names", "roster", "students"),
+    [
+        (["ada.zip"], "", ["ada"]),
+        (["week/ada.zip"], "", ["ada"]),
+        (["ada.ipynb"], "", []),  # one notebook may be called anything
+        (["ada.ipynb"], "Login\nada\n", ["ada"]),
+        (["ada.ipynb", "bo.ipynb"], "", ["ada", "bo"]),
+        (["ada.zip", "bo.ipynb"], "", ["ada", "bo"]),
+        (["final.zip"], "", []),
+    ],
+)
+def test_of_files_named_after_students_only_a_single_notebook_needs_the_roster(
+    classroom, make_download, names, roster, students
+):
+    work = notebook(grade_id="softmax")
+    files = {}
+    for name in names:
+        files[name] = zip_bytes({"qkv-attention.ipynb": work}) if name.endswith(".zip") else work
+    if roster:
+        write_files(classroom.root, {"roster.csv": roster.encode()})
+    collect([make_download(files)], classroom)
+    assert list(read_submitted(classroom)) == [f"{student}/qkv-attention" for student in students]
+
+
 def test_each_zip_in_a_folder_is_one_students(classroom, inbox):
     make_zip(inbox / "ada.zip", {"work/qkv-attention.ipynb": notebook("ada")})
     make_zip(inbox / "grace.zip", {"qkv-attention.ipynb": notebook("grace")})
@@ -530,3 +556,16 @@ def test_deep_folders_are_searched_down_to_a_limit(classroom, tmp_path):
     assert read_submitted(classroom) == {} and {row.reason for row in report.files} == {
         "It lies more than 5 folders deep; collect the folder that holds the students'."
     }
+
+
+@pytest.mark.parametrize("level_count", [MAX_FOLDER_LEVELS, MAX_FOLDER_LEVELS + 1])
+def test_five_folders_may_lie_around_the_students_folders(classroom, make_download, level_count):
+    around = "/".join(f"Week {number}" for number in range(1, level_count + 1))
+    files = {f"{around}/{s}/qkv-attention.ipynb": notebook(s) for s in ("ada", "bo")}
+    report = collect([make_download(files)], classroom)
+    if level_count == MAX_FOLDER_LEVELS:
+        assert submitted_texts(classroom) == {"ada/qkv-attention": "ada", "bo/qkv-attention": "bo"}
+    else:
+        assert {row.reason.split(";")[0] for row in report.files} == {
+            "It lies more than 5 folders deep"
+        }
