@@ -48,6 +48,24 @@ def test_the_choice_of_an_attempt_moves_with_the_results(classroom):
     assert list_labs_of_student(classroom.root, "bob") == []
 
 
+def test_the_graded_attempts_of_both_folders_are_forgotten_and_no_other_labs(classroom):
+    write_files(classroom.root, {f"submitted/bob/{LAB}/{LAB}.ipynb": notebook()})
+    other = "results/robert/attention-masks.attempts"
+    names = [f"{LAB}.attempts", f"{LAB}.attempt-1a2b"]
+    files = {f"results/{s}/{name}": b"{}" for s in ("bob", "robert") for name in names}
+    write_files(classroom.root, {**files, other: b"{}"})
+    merge(classroom)
+    left = [path for path in (classroom.root / "results").rglob("*") if path.is_file()]
+    assert left == [classroom.root / other]
+
+
+def test_a_page_about_the_term_alone_is_no_lab_and_goes_with_the_folder(classroom):
+    write_files(classroom.root, {"feedback/bob/term.html": b"page"})
+    assert list_labs_of_student(classroom.root, "bob") == []
+    merge(classroom)
+    assert not (classroom.root / "feedback" / "bob").exists()
+
+
 def test_a_link_in_place_of_a_folder_is_left_alone(classroom, inbox, tmp_path):
     write_files(tmp_path / "elsewhere", {f"{LAB}/{LAB}.ipynb": notebook()})
     classroom.submitted.mkdir(parents=True)

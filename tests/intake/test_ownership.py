@@ -19,7 +19,7 @@ from downloads import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from autograder.intake import roster
+from autograder.intake import ownership, roster
 from autograder.intake.filename_patterns import match_patterns
 from autograder.intake.names import escape_unprintable, normalise_name, to_nfc
 from autograder.intake.roster import Person, PlatformIdentity, RosterError
@@ -669,6 +669,21 @@ UPLOADS = st.lists(
     min_size=1,
     max_size=4,
 )
+
+
+@pytest.mark.parametrize(
+    ("votes", "platform"),
+    [
+        ({"Canvas": {"a", "b", "c"}, "Moodle": {"d"}, "": {"e"}}, "Canvas"),
+        ({"Canvas": {"a", "b"}, "Moodle": {"c"}, "": {"d"}}, None),  # half is no majority
+        ({"Canvas": {"a", "b"}, "": {"c", "d"}}, None),
+        ({"Canvas": {"a"}, "": {"b", "c"}}, ""),
+        ({"Canvas": {"a", "b"}, "Moodle": {"a", "b"}}, None),  # each name has both forms
+        ({"Canvas": {"a", "b"}, "Moodle": {"a"}}, "Canvas"),
+    ],
+)
+def test_a_folder_is_a_platforms_if_more_than_half_of_its_names_are(votes, platform):
+    assert ownership._majority_platform(votes) == platform
 
 
 def make_files(platform, uploads):

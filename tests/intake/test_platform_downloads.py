@@ -448,6 +448,24 @@ def test_gradescope(classroom, make_download):
 
 
 @pytest.mark.parametrize(
+    ("options", "time"),
+    [
+        ({}, "21:34:12"),
+        ({"course_timezone": "Asia/Tokyo"}, "12:34:12"),
+        ({"course_timezone": "Asia/Tokyo", "timezone": "Europe/Berlin"}, "19:34:12"),
+    ],
+)
+def test_a_zone_is_assumed_for_a_time_in_gradescopes_list_without_one(
+    classroom, inbox, options, time
+):
+    metadata = METADATA.replace(".123456000 Z", "")
+    collect([write_files(inbox, gradescope(metadata))], classroom, **options)
+    times = {key: submitted_at for key, (_, submitted_at) in read_submitted(classroom).items()}
+    assert times["bo@x.edu/qkv-attention"] == f"2026-10-03 {time} UTC"
+    assert times["kim@x.edu/qkv-attention"] == "2026-10-04 06:34:12 UTC"  # its zone is stated
+
+
+@pytest.mark.parametrize(
     "metadata",
     ["", "- 1", "{" * 5000, "submission_98765432: 5", "a: *b", "\x00"],
 )
@@ -666,12 +684,13 @@ def test_a_split_student_is_named(classroom, inbox):
     assert "`autograder merge` makes one of them" in report.summary
 
 
-def test_times_of_earlier_attempts_are_read_again_too(classroom, inbox):
+@pytest.mark.parametrize("is_replaced", [False, True], ids=["filed together", "replaced"])
+def test_times_of_earlier_attempts_are_read_again_too(classroom, inbox, is_replaced):
     name = TIMED_NAMES["Blackboard"]
-    write_files(
-        inbox,
-        {name.format(hour="15"): notebook("1"), name.format(hour="17"): notebook("2")},
-    )
+    write_files(inbox, {name.format(hour="15"): notebook("1")})
+    if is_replaced:
+        collect([inbox], classroom)
+    write_files(inbox, {name.format(hour="17"): notebook("2")})
     collect([inbox], classroom)
     collect([inbox], classroom, timezone="Europe/Paris")
     assert read_submitted(classroom)["ada1/qkv-attention"] == ("2", "2026-11-20 16:03:22 UTC")
