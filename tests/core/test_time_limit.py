@@ -77,6 +77,23 @@ def test_a_function_that_is_stuck_is_told_the_case_that_it_is_in():
         limit.begin("the next")
 
 
+@pytest.mark.parametrize(
+    ("seconds", "was_stopped", "is_stuck", "text"),
+    [
+        (1.0, False, False, ""),
+        (1.2, False, False, "It needs 2 s of the 1 allowed."),
+        (1.2, False, True, "It needs 2 s of the 1 allowed."),
+        (1.5, True, False, "It needs more than 1.5 s of the 1 allowed."),
+    ],
+)
+def test_a_function_that_is_only_slow_is_told_no_case(seconds, was_stopped, is_stuck, text):
+    limit = CallTimeLimit(1.0, __file__)
+    limit.begin("ties")
+    limit._was_stopped = was_stopped
+    limit._stopwatch = SimpleNamespace(cpu_seconds=lambda: seconds, is_stuck=lambda: is_stuck)
+    assert limit.describe_overrun() == text
+
+
 @pytest.mark.parametrize(("samples", "is_named"), [((3, 2), True), ((2, 2), False)])
 def test_a_line_is_named_if_most_of_the_time_went_into_it(samples, is_named):
     limit = CallTimeLimit(1.0, __file__)

@@ -570,6 +570,18 @@ def test_withdrawn_students_and_blank_answers_have_no_row(room):
     ] and question.blank_count == 1
 
 
+@pytest.mark.parametrize("mark", [(0.0, None), (None, "Ask me.")])
+def test_a_blank_answer_that_has_a_mark_has_a_row(room, mark):
+    with Gradebook(room.db, COURSE.id) as book:
+        notebook = book.find_submission(LAB, "di").notebooks[0]
+        grade = next(g for g in notebook.grades if g.name == QUESTION)
+        comment = next(c for c in notebook.comments if c.name == QUESTION)
+        grade.manual_score, comment.manual_comment = mark
+        book.db.commit()
+    question = read_question_marks(room, lab(LAB), QUESTION)
+    assert "di" in question.marks and question.blank_count == 0
+
+
 def test_a_group_is_graded_once(room):
     for student in ("ada", "bo"):
         came_from(room, student, "Moodle", members=("ada", "bo"), sha256="x")

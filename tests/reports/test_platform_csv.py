@@ -179,6 +179,14 @@ def test_a_column_that_contradicts_one_of_several_submissions_is_another_labs(of
     assert [row["Identifier"] for row in table(text)] == identifiers
 
 
+@pytest.mark.parametrize("column", [{"one": "8"}, {"One": "8"}, {"": "8"}, {"two": "8"}, {}])
+def test_a_submissions_own_participant_number_goes_before_the_rosters(column):
+    marks = make_marks("Moodle", participant="1")
+    marks.students["al1"] = replace(marks.students["al1"], participant=column)
+    (row,) = table(worksheet(marks, "one")[0])
+    assert row["Identifier"] == "Participant 1"
+
+
 def test_moodles_gradebook_has_only_students_it_can_identify():
     marks = make_marks("Moodle", participant="1")
     marks.students["al1"] = person("al1", "Lovelace", "Ada", "ada@x.edu", login="al1")
