@@ -106,7 +106,13 @@ def read_regrade_requests(
 def _read_request_rows(path: Path) -> list[dict[str, str]]:
     """Return the rows of the file as dicts with all columns; [] if there is no file."""
     try:
-        text, _ = decode_text(read_regular_file(path, MAX_REQUESTS_BYTES))
+        data = read_regular_file(path, MAX_REQUESTS_BYTES + 1)
+        if len(data) > MAX_REQUESTS_BYTES:
+            raise RegradeRequestError(
+                f"{path} has more than {MAX_REQUESTS_BYTES / 1_000_000:g} MB. Take out old "
+                "requests."
+            )
+        text, _ = decode_text(data)
         header, *rows = parse_csv_rows(text, lambda heading: _find_column(heading) != "") or [[]]
     except FileNotFoundError:
         return []

@@ -196,6 +196,21 @@ def test_a_folder_in_its_place(classroom):
         write_report(classroom)
 
 
+@pytest.mark.parametrize("excess", [0, 1])
+def test_a_list_that_is_too_long_is_refused_and_not_cut(tmp_path, monkeypatch, excess):
+    monkeypatch.setattr(regrade_requests, "MAX_REQUESTS_BYTES", 100_000)
+    path = tmp_path / "requests.csv"
+    row = f"ada,{LAB},softmax,Why?,\n"
+    path.write_text((HEAD + row).rjust(100_000 + excess, "\n"))
+    if excess:
+        with pytest.raises(
+            RegradeRequestError, match=r"requests\.csv has more than 0.1 MB\. Take out"
+        ):
+            regrade_requests._read_request_rows(path)
+    else:
+        assert [row["request"] for row in regrade_requests._read_request_rows(path)] == ["Why?"]
+
+
 def test_as_spreadsheets_write_it(classroom):
     text = f'\ufeffStudent;Lab;Question;Request;Answer\r\nada;{LAB};softmax;"a;b";\r\n'
     write_file(classroom.root / "requests.csv", text.encode("utf-8"))
