@@ -247,11 +247,11 @@ class ClassReport:
     @property
     def manual_grading_commands(self) -> list[str]:
         """Commands that write a sheet for manual grading, one for each question that awaits it."""
-        labs = {lab for (_, lab), mark in self.marks.marks.items() if mark.awaiting_manual_count}
         commands = []
         for name, lab in self.labs.items():
-            if name in labs:
-                for question in lab.manual_questions:
+            marks = [mark for (_, of_lab), mark in self.marks.marks.items() if of_lab == name]
+            for question in lab.manual_questions:
+                if any(_may_await_manual_grading(mark, question) for mark in marks):
                     commands.append(f"autograder answers {name} {question}{self.classroom_option}")
         return commands
 
@@ -461,6 +461,12 @@ def _count_grades(terms: ClassTerm, marks: ClassMarks) -> list[tuple[str, int]]:
     """Return each grade of the term, and the number of students who have this grade so far."""
     counts = Counter(terms.by_student[person.student].grade for person in marks.enrolled)
     return [(name, counts[name]) for _, name in terms.rules.grades]
+
+
+def _may_await_manual_grading(mark: Mark, question: str) -> bool:
+    """Return True unless the question is graded in this submission, or dropped."""
+    is_dropped = mark.points.get(question) == 0
+    return mark.awaiting_manual_count > 0 and mark.scores.get(question) is None and not is_dropped
 
 
 def _has_verdict_and_answer(verdict: Verdict, result: Result) -> bool:

@@ -236,6 +236,23 @@ def test_commands_for_manual_grading_are_of_labs_that_await_it():
     ]
 
 
+@pytest.mark.parametrize(
+    ("score", "points", "is_listed"),
+    [(None, 3.0, True), (None, 0.0, False), (2.0, 3.0, False), (0.0, 3.0, False)],
+)
+def test_a_question_that_is_graded_or_dropped_has_no_command(score, points, is_listed):
+    """The answer to another question of the lab awaits a person."""
+    marks = make_marks()
+    mark = submission("ada", [row("ada", "a")], awaiting_manual_count=1)
+    scores, all_points = (
+        {"explain-flat": score, "other": None},
+        {"explain-flat": points, "other": 1},
+    )
+    marks.marks["ada", LAB] = replace(mark, scores=scores, points=all_points)
+    commands = [f"autograder answers {LAB} explain-flat"] if is_listed else []
+    assert make_report(marks).manual_grading_commands == commands
+
+
 def test_addresses_are_quoted_and_a_name_too_long_for_a_file_has_none():
     long_name = "x" * class_page.MAX_PAGE_NAME_BYTES
     marks = make_marks(students={name: Person(student=name) for name in ("a b#c", long_name)})
