@@ -393,10 +393,13 @@ class ClassMarks:
             if student in pseudonyms:
                 members = sorted(pseudonyms[member] for member in group if member in pseudonyms)
                 partners[pseudonyms[student], lab] = tuple(members)
-        # Sort by pseudonym: the order of the real names could reveal who is who.
-        names = sorted(pseudonyms[student] for student in self.students)
+        students = {}
+        for student, person in self.students.items():
+            name = pseudonyms[student]
+            students[name] = Person(student=name, withdrawn=person.withdrawn)
         return ClassMarks(
-            students={name: Person(student=name) for name in names},
+            # Sort by pseudonym: the order of the real names could reveal who is who.
+            students=dict(sorted(students.items())),
             labs=self.labs,
             marks=marks,
             from_gradebook=self.from_gradebook,

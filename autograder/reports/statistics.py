@@ -405,7 +405,8 @@ def find_students_in_need(
     for mark in submissions:
         by_student[mark.student].append(mark)
     students = []
-    for student in marks.students:
+    for person in marks.enrolled:
+        student = person.student
         percent = percentages.get(student)
         reasons = []
         missing_labs = [lab for lab in labs if student in missing.get(lab, ())]

@@ -15,6 +15,7 @@ from autograder.intake import Person
 from autograder.reports import statistics
 from autograder.reports.marks import Assignment, ClassMarks, Mark
 from autograder.reports.platform_csv import build_platform_tables, format_grades_csv
+from autograder.reports.term import ClassTerm, StudentTermResult, TermRules, format_term_csv
 from autograder.values.common_mistakes import MISTAKES
 
 
@@ -180,6 +181,14 @@ def test_students_who_need_attention():
     assert needs_in_two_labs[0].reasons == (f"Has not submitted {LAB}.",)
 
 
+def test_who_has_left_needs_no_help():
+    marks = ClassMarks({"ada": Person(student="ada", withdrawn=True), "bo": Person(student="bo")})
+    wrong = [row("ada", "softmax", Verdict.WRONG)]
+    submissions = [submission("ada", wrong), submission("bo", wrong)]
+    needs = statistics.find_students_in_need(submissions, marks, {}, [LAB])
+    assert [need.student for need in needs] == ["bo"]
+
+
 def test_a_pseudonymous_mark_has_no_text_of_the_student():
     mark = submission(
         "ada",
@@ -202,6 +211,25 @@ def test_withdrawn_students_are_not_missing():
         policy=Policy(due_dates={LAB: None, "positions": None}),
     )
     assert marks.missing_students == {LAB: ["cy"]}
+
+
+def test_withdrawn_students_are_withdrawn_under_their_pseudonyms_too():
+    """Otherwise the anonymous tables of the term have a line for them."""
+    people = {
+        "ada": Person(student="ada", name="Ada L"),
+        "bo": Person(student="bo", withdrawn=True),
+    }
+    names = {"ada": "student-2", "bo": "student-1"}
+    marks = ClassMarks(people).with_pseudonyms(names)
+    assert marks.students == {
+        "student-1": Person(student="student-1", withdrawn=True),
+        "student-2": Person(student="student-2"),
+    }
+    assert list(marks.students) == ["student-1", "student-2"]
+    rules = TermRules({})
+    terms = ClassTerm(rules, dict.fromkeys(names, StudentTermResult(()))).with_pseudonyms(names)
+    (line,) = format_term_csv(terms, marks).splitlines()[1:]
+    assert line.startswith("student-2,")
 
 
 def test_a_lab_that_one_student_submitted_by_mistake_is_not_asked_of_everybody():
