@@ -431,6 +431,18 @@ def test_githubs_response_fits_into_an_environment_variable(monkeypatch):
     )
 
 
+def test_times_are_shown_in_whole_seconds():
+    """The student's code decides how long it runs, so that a time could tell what it saw."""
+    from autograder.grading.grade_submission import grade_unreadable_submission
+
+    submission = grade_unreadable_submission(lab(LAB), "x")
+    first, second, *others = submission.results
+    rows = (replace(first, seconds=0.6), replace(second, seconds=0.6), *others)
+    result = make_platform_result(lab(LAB), replace(submission, results=rows))
+    assert [row.seconds for row in result.results[:3]] == [1.0, 1.0, 0.0]
+    assert result.seconds == 1.0  # of 1.2 seconds, and not the sum of the rounded ones
+
+
 def test_a_file_name_cannot_add_a_line():
     from autograder.grading.grade_submission import grade_unreadable_submission
 

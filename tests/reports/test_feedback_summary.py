@@ -64,6 +64,20 @@ def test_each_state_of_an_answer_has_its_sign_words_and_points():
         assert [line.sign, line.state, line.points, line.wrong] == expected
 
 
+@pytest.mark.parametrize(
+    ("scores", "fields", "total"),
+    [
+        ({"a": 2.0, "b": 1.0}, {}, "3 of 4 points"),
+        ({"a": 2.0, "b": None}, {}, "2 of 2 points so far"),
+        # An answer was changed after a person had graded it: the grader's points may not stay.
+        ({"a": 2.0, "b": 1.0}, {"awaiting_manual_count": 1}, "3 of 4 points so far"),
+        ({"a": 2.0, "b": None}, {"points": {"a": 2.0, "b": 0.0}}, "2 of 2 points"),
+    ],
+)
+def test_a_total_is_so_far_until_all_that_counts_is_graded(scores, fields, total):
+    assert feedback_summary._describe_total(mark(scores, **fields)) == total
+
+
 def test_extra_credit_is_said_and_makes_no_answer_right():
     line = line_of(
         "softmax", 2.0, row("ada", "softmax", Verdict.WRONG), extra_credit={"softmax": 1.0}

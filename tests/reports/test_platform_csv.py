@@ -395,6 +395,23 @@ def test_canvas_needs_both_sis_columns_if_one_has_a_value():
     assert list(first)[:4] == ["Student", "ID", "SIS User ID", "SIS Login ID"]
 
 
+@pytest.mark.parametrize(
+    "first",
+    [
+        Origin(platform="Canvas"),
+        Origin(platform="Moodle", lms_id="9"),
+        Origin(platform="Canvas", lms_id="9", members=("al1", "eve")),
+    ],
+    ids=["unknown", "another platform", "a group's"],
+)
+def test_an_identifier_that_only_a_later_lab_tells_is_in_the_table(first):
+    marks = make_marks()
+    marks.origins["al1", "one"] = first
+    marks.origins["al1", "two"] = Origin(platform="Canvas", lms_id="7")
+    rows = table(format_platform_csv(marks, CSV_FORMATS["Canvas"])[0])
+    assert [row["ID"] for row in rows[1:]] == ["7"]
+
+
 def test_moodle_s_worksheet_has_the_time_in_utc_whatever_the_machine_s_zone():
     marks = make_marks("Moodle", participant="1")
     now = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone(timedelta(hours=2)))

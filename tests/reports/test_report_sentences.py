@@ -308,6 +308,17 @@ def test_sections_are_compared_if_there_are_two_and_grades_are_of_who_is_in_the_
     assert class_page._count_grades(terms, marks) == [("A", 1), ("F", 0)]
 
 
+def test_submissions_are_sorted_by_names_as_a_dictionary_does_and_then_by_lab():
+    names = {"s1": "Zoe Z", "s2": "Émile E", "s3": "ada a", "s4": "Fay F"}
+    marks = make_marks(students={s: Person(student=s, name=name) for s, name in names.items()})
+    for student, name in [("s4", LAB), ("s1", LAB), ("s3", "z"), ("s2", LAB), ("s3", LAB)]:
+        mark = replace(submission(student, [row(student, "a")]), lab=name)
+        marks.marks[student, name] = mark
+    marks.marks["s5", LAB] = submission("s5", [])  # it has no results yet
+    found = [(mark.student, mark.lab) for mark in make_report(marks).graded_submissions]
+    assert found == [("s3", LAB), ("s3", "z"), ("s2", LAB), ("s4", LAB), ("s1", LAB)]
+
+
 def test_dropped_exercises_are_named():
     marks = make_marks(students={"ada": Person(student="ada")})
     marks.policy = replace(marks.policy, points={LAB: {"softmax": 0.0, "why": 2.0}})
