@@ -438,8 +438,8 @@ def render_student_overviews(report: ClassReport) -> Iterator[tuple[str, str]]:
 def _summarise_sections(report: ClassReport) -> list[tuple[str, int, Distribution]]:
     """Return name, size and distribution of marks of each section (group); [] if only one."""
     members: dict[str, list[str]] = defaultdict(list)
-    for student, person in report.marks.students.items():
-        members[person.section].append(student)
+    for person in report.marks.enrolled:
+        members[person.section].append(person.student)
     if len(members) < 2:
         return []
     sections = []

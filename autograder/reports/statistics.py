@@ -293,12 +293,16 @@ def summarise_lab(lab: str, submissions: Sequence[Mark], marks: ClassMarks) -> L
     names = list(dict.fromkeys(row.exercise for mark in submissions for row in mark.results))
     patterns, omitted_pattern_count = find_outcome_patterns(names, submissions)
     seconds = [mark.seconds for mark in submissions]
+    # Who has left is in no median of the class.
+    withdrawn = {student for student, person in marks.students.items() if person.withdrawn}
+    percents = []
+    for mark in submissions:
+        if mark.percent is not None and mark.student not in withdrawn:
+            percents.append(mark.percent)
     return LabStatistics(
         name=lab,
         points=max((mark.max_score for mark in submissions), default=0.0),
-        distribution=summarise_distribution(
-            [mark.percent for mark in submissions if mark.percent is not None]
-        ),
+        distribution=summarise_distribution(percents),
         exercises=tuple(summarise_exercise(name, submissions) for name in names),
         awaiting_manual_count=sum(mark.awaiting_manual_count > 0 for mark in submissions),
         late_count=sum(mark.seconds_late > 0 for mark in submissions),

@@ -301,8 +301,18 @@ def test_a_blank_exercise_is_not_among_the_errors():
 def test_sections_are_compared_if_there_are_two_and_grades_are_of_who_is_in_the_class():
     marks = make_marks(students={"ada": Person(student="ada", section="A")})
     assert class_page._summarise_sections(make_report(marks)) == []
-    marks.students["bo"] = Person(student="bo", withdrawn=True)
-    assert [name for name, *_ in class_page._summarise_sections(make_report(marks))] == ["", "A"]
+    marks.students["bo"] = Person(student="bo", section="B", withdrawn=True)
+    assert class_page._summarise_sections(make_report(marks)) == []
+    marks.students["cy"] = Person(student="cy")
+    marks.students["di"] = Person(student="di", section="A", withdrawn=True)
+    for student in ("ada", "di"):
+        marks.marks[student, LAB] = submission(student, [row(student, "a")])
+    sections = class_page._summarise_sections(make_report(marks))
+    assert [(name, size, marks.count) for name, size, marks in sections] == [
+        ("", 1, 0),
+        ("A", 1, 1),
+    ]
+    del marks.students["cy"]
     rules = TermRules({}, grades=((Fraction(50), "A"), (Fraction(0), "F")))
     terms = ClassTerm(rules, dict.fromkeys(("ada", "bo"), StudentTermResult((), grade="A")))
     assert class_page._count_grades(terms, marks) == [("A", 1), ("F", 0)]

@@ -181,6 +181,16 @@ def test_students_who_need_attention():
     assert needs_in_two_labs[0].reasons == (f"Has not submitted {LAB}.",)
 
 
+def test_who_has_left_is_in_no_median_of_a_lab():
+    marks = ClassMarks({"ada": Person(student="ada"), "bo": Person(student="bo", withdrawn=True)})
+    submissions = [
+        submission("ada", [row("ada", "softmax")]),
+        submission("bo", [row("bo", "softmax", Verdict.WRONG)]),
+    ]
+    figures = statistics.summarise_lab(LAB, submissions, marks).distribution
+    assert (figures.count, figures.median, figures.mean) == (1, 100.0, 100.0)
+
+
 def test_who_has_left_needs_no_help():
     marks = ClassMarks({"ada": Person(student="ada", withdrawn=True), "bo": Person(student="bo")})
     wrong = [row("ada", "softmax", Verdict.WRONG)]
