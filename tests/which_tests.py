@@ -28,7 +28,10 @@ TESTS = {
     "autograder/judging/": ["tests/judging", "tests/values", "tests/student"],
     "autograder/core/course.py": ["tests/core", "tests/authoring", "tests/platforms"],
     # A check in a notebook ends by these limits of time.
-    "autograder/core/cpu_time.py": ["tests/core", "tests/student"],
+    **{
+        f"autograder/core/{module}.py": ["tests/core", "tests/student"]
+        for module in ("cpu_time", "time_limit")
+    },
     "autograder/core/": ["tests/core", "tests/platforms", "tests/style/test_docs.py"],
     # Days of lateness and due dates are worked out by hand in the tests of reports, too.
     **{
