@@ -415,18 +415,38 @@ def describe_largest_array(function: Any, inputs: Inputs, peak_bytes: int) -> st
     if code is None:
         return ""
     copies = copy_inputs(inputs)
-    watch = _LargestArray(code.co_filename, {id(value) for value in copies.args})
+    arguments = {*_list_memory_owners((*copies.args, *copies.kwargs.values()))}
+    watch = _LargestArray(code.co_filename, arguments)
     watch.run(partial(function, *copies.args, **copies.kwargs))
     if watch.bytes < MIN_SHARE_OF_PEAK * peak_bytes:
         return ""
     return f"The largest of your arrays is `{watch.name}`, with shape {watch.shape}."
 
 
-class _LargestArray:
-    """Largest array that a variable of a function's own code held during a call."""
+def _list_memory_owners(value: Any) -> Iterator[int]:
+    """Yield the `id` of the array that holds the numbers, for each array in an argument."""
+    if isinstance(value, np.ndarray):
+        yield _find_memory_owner(value)
+    elif isinstance(value, (tuple, list, dict)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _list_memory_owners(part)
 
-    def __init__(self, filename: str, argument_ids: set[int]) -> None:
-        self._filename, self._argument_ids = filename, argument_ids
+
+def _find_memory_owner(array: np.ndarray) -> int:
+    """Return the `id` of the array that holds an array's numbers: of a view, of that behind it."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return id(array)
+
+
+class _LargestArray:
+    """Largest array that a variable of a function's own code held during a call.
+
+    The arguments and views of them do not count: their memory is not the function's.
+    """
+
+    def __init__(self, filename: str, argument_owners: set[int]) -> None:
+        self._filename, self._argument_owners = filename, argument_owners
         self.bytes, self.name, self.shape = 0, "", ()
 
     def run(self, call: Callable[[], Any]) -> None:
@@ -449,7 +469,9 @@ class _LargestArray:
         if frame.f_code.co_filename != self._filename:
             return None
         for name, value in frame.f_locals.items():
-            if not isinstance(value, np.ndarray) or id(value) in self._argument_ids:
+            if not isinstance(value, np.ndarray):
+                continue
+            if _find_memory_owner(value) in self._argument_owners:
                 continue
             if value.nbytes > self.bytes and 0 not in value.strides:
                 self.bytes, self.name, self.shape = value.nbytes, name, value.shape

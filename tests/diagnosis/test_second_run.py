@@ -152,3 +152,18 @@ def test_the_largest_array_is_named_if_it_takes_much_of_the_memory():
     repeated = define("z = np.broadcast_to(x, (9, 999))", "w = x[:500] + 1", "return w")
     text = describe_largest_array(repeated, Inputs((np.ones(999), 0)), 8000)
     assert text == "The largest of your arrays is `w`, with shape (500,)."
+
+
+@pytest.mark.parametrize("line", ["v = y", "v = y.T", "v = y[:, 1:]", "v = y.reshape(-1)"])
+def test_an_argument_or_a_view_of_it_is_not_the_largest_array_of_the_function(line):
+    function = define(line, "w = x + 1", "return w")
+    text = "The largest of your arrays is `w`, with shape (500,)."
+    large = np.ones((300, 100))
+    for inputs in (
+        Inputs((np.ones(500), large)),
+        Inputs((np.ones(500),), {"y": large}),
+        Inputs((np.ones(500),), {"y": large[::2]}),
+    ):
+        assert describe_largest_array(function, inputs, 4000) == text
+    function = define("v = y['w']", "w = x + 1", "return w")
+    assert describe_largest_array(function, Inputs((np.ones(500), {"w": large})), 4000) == text
