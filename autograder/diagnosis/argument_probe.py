@@ -357,7 +357,9 @@ def _list_argument_mixups(
         default = path.get(arguments)
         if path.name not in omitted_names or type(default) not in _SCALAR_TYPES:
             continue
-        for value in _PLAUSIBLE_DEFAULTS:
+        # False is 0 for Python: first try values of the default's own type.
+        values = sorted(_PLAUSIBLE_DEFAULTS, key=lambda value: type(value) is not type(default))
+        for value in values:
             if value is not default and value != default:
                 yield (
                     f"The call leaves `{path.name}` out, so your function uses {default!r}. With "
