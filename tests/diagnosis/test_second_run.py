@@ -33,6 +33,7 @@ def explain(line, *shapes):
         ("(x + 1) @ y + x @ x.T", [(2, 3), (4, 3)], "In `(x + 1) @ y`, the shapes are (2, 3) and"),
         ("x @ y", [(2, 3), (4, 3)], "With rows and columns of `y` exchanged they would be equal."),
         ("x @ y", [(3, 2), (3, 4)], "With rows and columns of `x` exchanged they would be equal."),
+        ("x @ y", [(2, 3), (2, 3)], "With rows and columns of `x` or `y` exchanged they would be"),
         (
             "x @ y",
             [(2, 3), (4, 5)],
@@ -116,6 +117,17 @@ def test_a_change_in_place_is_explained_too():
 def test_the_line_of_the_first_nan_is_named(line, words):
     function = define(f"return {line}")
     assert words in explain_infinite_numbers(function, Inputs((np.zeros(2), np.zeros(2))), True)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "names"),
+    [([(2, 3), (2, 3)], "`x` or `y`"), ([(2, 3), (4, 3)], "`y`"), ([(3, 2), (3, 4)], "`x`")],
+)
+def test_the_hint_of_a_product_asks_for_an_axis_of_the_array_that_may_be_exchanged(shapes, names):
+    assert (
+        explain("x @ y", *shapes).nudge
+        == f"Which axis of {names} must be added up in this product?"
+    )
 
 
 def test_the_line_of_the_first_inf_is_named():
