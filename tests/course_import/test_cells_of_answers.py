@@ -1,10 +1,18 @@
 """Cells of answers in an imported lab: each has a name of its own, and sets what is asked there."""
 
+import itertools
+
 import pandas as pd
 
-from course_import.importer import ExercisePlan, _load_equality, _NotebookImporter
+from course_import.importer import (
+    ExercisePlan,
+    _load_equality,
+    _NotebookImporter,
+    _select_cases_evenly,
+)
 from course_import.nbgrader_source import SourceCell
-from course_import.record_calls import Recording
+from course_import.record_calls import RecordedCall, Recording
+from course_import.write_exercise import CaseSource
 
 STEP = SourceCell(2, "solution", "def step(v):\n    return v + 1", "step_1")
 TEST = SourceCell(3, "test", "assert step(v)[0] == v[0] + 1", "t", 1)
@@ -157,3 +165,41 @@ def test_a_series_is_compared_with_a_list_without_its_labels():
     assert equals({"column": pd.Series([1, 2], index=["a", "b"])}, expected)
     assert not equals({"column": pd.Series([2, 1], index=[1, 0])}, expected)
     assert not equals({"column": [1, 2]}, expected)
+
+
+def make_cases(calls, parts=()):
+    plan = ExercisePlan("step", STEP, points_by_test={3: 1, 5: 1})
+    plan.calls = calls
+    return make_importer(STEP, TEST)._make_cases(plan, dict(parts))
+
+
+def test_a_call_of_a_hidden_test_that_a_visible_one_makes_too_is_a_visible_case():
+    hidden = (RecordedCall(3, 1, "step", (3,), {}, 4), True, "assert step(3) == 4, 'hidden'")
+    visible = (RecordedCall(5, 1, "step", (3,), {}, 4), False, "assert step(3) == 4")
+    other = (RecordedCall(3, 2, "step", (5,), {}, 6), True, "assert step(5) == 6")
+    for calls in itertools.permutations([hidden, visible, other]):
+        cases = {case.arguments: case for case in make_cases(calls)}
+        assert (cases["3"].label, cases["3"].hidden) == ("assert step(3) == 4", False)
+        assert cases["5"].label.startswith("hidden test ") and cases["5"].hidden
+        assert len(cases) == 2
+
+
+def test_the_parts_of_an_exercise_keep_each_a_case_of_one_call():
+    hidden = (RecordedCall(3, 1, "step", (3,), {}, 4), True, "assert step(3) == 4")
+    visible = (RecordedCall(5, 1, "step", (3,), {}, 4), False, "assert step(3) == 4")
+    cases = make_cases([hidden, visible], {3: "one", 5: "two"})
+    assert [(case.test_cell, case.hidden) for case in cases] == [(3, True), (5, False)]
+
+
+def test_a_call_that_is_to_raise_is_labelled_without_what_it_returns():
+    call = RecordedCall(3, 1, "step", ("a",), {}, None, "TypeError", error_text="text")
+    (case,) = make_cases([(call, True, "assert_raises(TypeError, step, 'a')")])
+    assert (case.label, case.raises, case.error_text) == ("step refuses 1", "TypeError", "text")
+
+
+def test_of_too_many_cases_each_test_cell_keeps_its_first_ones():
+    cases = [CaseSource(f"{cell}, {i}", test_cell=cell) for cell in (3, 5) for i in range(9)]
+    cases.append(CaseSource("7, 0", test_cell=7))
+    labels = [case.label for case in _select_cases_evenly(cases, 6)]
+    assert labels == ["3, 0", "3, 1", "3, 2", "5, 0", "5, 1", "7, 0"]
+    assert _select_cases_evenly(cases, 19) == cases

@@ -31,6 +31,12 @@ def replace(*sources):
          f"{IMPORT}\nok_(x)\nTestCase().assertEqual(x, 1)\ndef ok_(x):\n    return x"),
         ("from nose.tools import ok_\nfrom mine import ok_\nok_(x)",
          f"{IMPORT}\nfrom mine import ok_\nok_(x)"),
+        ("from nose.tools import ok_, eq_\nfrom mine import test as ok_\nok_(x)\neq_(x, 1)",
+         f"{IMPORT}\nfrom mine import test as ok_\nok_(x)\nTestCase().assertEqual(x, 1)"),
+        ("from nose.tools import ok_\nimport mine as ok_\nok_(x)",
+         f"{IMPORT}\nimport mine as ok_\nok_(x)"),
+        ("from nose.tools import ok_\nfrom mine import ok_ as fine\nok_(x)",
+         f"{IMPORT}\nfrom mine import ok_ as fine\nTestCase().assertTrue(x)"),
     ],
 )  # fmt: skip
 def test_the_assertions_that_an_import_binds_are_replaced(source, replaced):

@@ -1,14 +1,16 @@
 """Trials of imported tests on the notebook's own solution: what is kept, and what is lost."""
 
 import ast
+import random
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from course_import.assertions import read_assertions
 from course_import.extracted_tests import NotebookDefinitions, _SameProcessCallTransformer
 from course_import.nbgrader_source import SourceCell
-from course_import.record_calls import ZEROS_PASS, _to_value, _try_test
+from course_import.record_calls import ZEROS_PASS, _NotebookRun, _to_value, _try_test
 
 
 def try_assertion(assertion, solution):
@@ -110,3 +112,20 @@ def test_a_test_that_replaces_a_students_function_has_no_other_to_call():
     )
     test = extract_test(source, "speed")
     assert "helper = sum" in test.source and test.helper_functions == []
+
+
+@pytest.mark.parametrize("draw", ["random.random()", "np.random.random()"])
+def test_a_trial_leaves_the_random_numbers_of_the_cells_below_as_they_are(draw):
+    run = _NotebookRun.__new__(_NotebookRun)  # `__init__` would watch all files of this process
+    run.namespace, run.trials = {"f": lambda x: x}, []
+    source = f"def asks_f(f):\n    import random, numpy as np\n    assert f({draw}) < 2\n"
+    test = {"name": "asks_f", "source": source, "subject": "f"}
+    test |= {"values": [], "variables": [], "helper_functions": []}
+    random.seed(1)
+    np.random.seed(1)
+    expected = random.random(), np.random.random()
+    random.seed(1)
+    np.random.seed(1)
+    run._try_tests([test], {})
+    assert (random.random(), np.random.random()) == expected
+    assert [name for name, _ in run.trials] == ["asks_f"]
