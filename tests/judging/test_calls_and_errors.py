@@ -297,6 +297,19 @@ def test_a_stub_in_another_exercise_is_the_cause(within, cause):
     assert (finding.cause, finding.is_unwritten) == (cause, not cause)
 
 
+@pytest.mark.parametrize(("error_count", "is_named"), [(1, False), (2, True), (3, True), (4, True)])
+def test_an_error_of_half_of_the_failing_cases_is_named_with_its_hint(error_count, is_named):
+    cases = [make_case(str(n), 1.5 + n**2) for n in range(5)]
+    error = CallOutcome(None, "error", "IndexError: list index out of range", line="2: x[9]")
+    outcomes = [error] * error_count
+    outcomes += [CallOutcome(0.125 * (n + 1) ** 3, "float") for n in range(4 - error_count)]
+    outcomes.append(CallOutcome(17.5, "float"))  # right
+    finding = judge.judge(cases, outcomes, RULES, [])
+    assert finding.verdict is Verdict.ERROR and sum(finding.cases_correct) == 1
+    assert (finding.misconception == "place-that-is-not-there") == is_named
+    assert bool(finding.nudge) == is_named
+
+
 # Lines of code
 
 

@@ -603,3 +603,28 @@ def test_a_list_in_a_list_that_is_changed_in_place_is_the_same_list():
         events = run_test_function(function, **inputs.kwargs)
         message = compare_by_test_function(expected, events, 0.0, inputs)
         assert (message is None) == is_right
+
+
+def test_a_change_counts_only_in_the_call_in_which_the_reference_makes_it():
+    """A wrong answer that changes what it is given would make the test's own comparison hold."""
+    test = (
+        "def asks_tidy(tidy):\n    first, second = [2, 1], [3]\n    tidy(first)\n"
+        "    assert first == [1, 2]\n    total = tidy(second)\n    assert total == sum(second)\n"
+    )
+
+    def tidy(numbers):
+        numbers.sort()
+        return sum(numbers)
+
+    def tidy_wrongly(numbers):
+        numbers.sort()
+        if len(numbers) == 1:
+            numbers[0] += 4
+        return sum(numbers)
+
+    inputs = inputs_for_test(test)
+    expected = run_test_function(tidy, **inputs.kwargs)
+    assert compare_by_test_function(expected, expected, 0.0, inputs) is None
+    events = run_test_function(tidy_wrongly, **inputs.kwargs)
+    message = compare_by_test_function(expected, events, 0.0, inputs)
+    assert message == "This assertion fails: `total == sum(second)`."
