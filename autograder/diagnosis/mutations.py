@@ -767,14 +767,16 @@ def _add_axis_or_keepdims(node: ast.Call) -> Iterator[Alternative]:
     if function_code.rpartition(".")[2] not in _REDUCTIONS:
         return
     keyword_names = _keyword_names(node)
-    keep_axis = [*node.keywords, _make_keyword("keepdims", True)]
+    keyword_lists = [node.keywords]
+    if "keepdims" not in keyword_names:  # given twice, it would make the whole code invalid
+        keyword_lists.append([*node.keywords, _make_keyword("keepdims", True)])
     if "axis" in keyword_names:
-        if "keepdims" not in keyword_names:
-            extended_call = _copy_call(node, keywords=keep_axis)
+        for keywords in keyword_lists[1:]:
+            extended_call = _copy_call(node, keywords=keywords)
             yield Alternative(EXTEND, f"with `keepdims` for `{function_code}`", extended_call)
         return
     for axis in (-1, 0, 1, -2):
-        for keywords in (node.keywords, keep_axis):
+        for keywords in keyword_lists:
             extended_call = _copy_call(node, keywords=[*keywords, _make_keyword("axis", axis)])
             yield Alternative(
                 EXTEND, f"with an `axis` argument for `{function_code}`", extended_call
