@@ -227,3 +227,19 @@ def test_code_that_is_slow_to_colour_is_shown_as_a_comment(source, is_coloured):
     assert (shown == source) == is_coloured
     assert shown.startswith("# (The grader shows this cell as a comment") == (not is_coloured)
     assert max(map(len, shown.splitlines())) <= sanitise.MAX_LINE_CHARACTERS + len("# ")
+
+
+def test_of_too_many_pasted_pictures_the_first_ones_are_kept():
+    names = [f"{number}.png" for number in range(sanitise.MAX_PICTURES + 2)]
+    attachments = {name: {"image/png": PNG} for name in names}
+    kept = sanitise.extract_pictures({"attachments": attachments})
+    assert list(kept) == names[: sanitise.MAX_PICTURES]
+    # What is no picture takes the place of none.
+    attachments = {"x.png": {"image/png": "no picture"}, **attachments}
+    assert sanitise.extract_pictures({"attachments": attachments}) == kept
+
+
+def test_a_pasted_picture_may_have_a_name_up_to_a_length():
+    longest = "n" * sanitise.MAX_PICTURE_NAME_CHARACTERS
+    attachments = {name: {"image/png": PNG} for name in (longest, f"{longest}n")}
+    assert list(sanitise.extract_pictures({"attachments": attachments})) == [longest]

@@ -5,7 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.student import update, workspace
+from autograder.core.course import ANSWER_KEYS_FOLDER, COURSE_VARIABLE
+from autograder.core.files import write_file
+from autograder.student import answer_key, update, workspace
 from autograder.student.workspace import LabProgress, WorkspaceError, overview, read_lab_progress
 
 LAB = "sums"
@@ -229,3 +231,20 @@ def test_the_overview_shows_the_table_of_the_folder(monkeypatch):
     monkeypatch.setattr(workspace, "read_lab_progress", lambda folder: [make_progress(str(folder))])
     overview("..")
     assert "[..](../...ipynb)" in shown[0]
+
+
+def test_labs_outside_of_a_course_stand_in_the_order_of_the_course(tmp_path, monkeypatch):
+    """Their folders are found by name, and the course's list is not there."""
+    for order, lab in enumerate(["second", "first", "third"], start=1):
+        facts = {"order": order, "title": lab, "minutes": 9, "difficulty": "easy", "packages": []}
+        content = answer_key.encode_lab_description(lab, facts, [], {f"explain-{lab}": 1.0})
+        write_file(tmp_path / lab / ANSWER_KEYS_FOLDER / answer_key.LAB_FILE, content)
+        write_file(tmp_path / lab / f"{lab}.ipynb", json.dumps({"cells": []}))
+    monkeypatch.delenv(COURSE_VARIABLE, raising=False)
+    monkeypatch.chdir(tmp_path)
+    answer_key.clear_cache()
+    try:
+        assert list(answer_key.load_lab_descriptions()) == ["second", "first", "third"]
+        assert [lab.lab for lab in read_lab_progress(tmp_path)] == ["second", "first", "third"]
+    finally:
+        answer_key.clear_cache()
