@@ -48,6 +48,18 @@ def explain(code):
 @pytest.mark.parametrize(
     ("code", "mistake", "words"),
     [
+        ("q @ q", "shapes-that-do-not-multiply",
+         "left array has rows of 3 numbers and the right array has columns of 2 numbers."),
+        ("x[0, 3, 0]", "place-that-is-not-there",
+         "asks for index 3 along axis 1, whose length is 3 (the first index is 0)."),
+        ("x.sum(axis=5)", "axis-that-is-not-there", "axis 5 of an array whose number of axes is 3"),
+        ("a, b, c = q", "fewer-values-than-names", "3 names on the left of `=`, but only 2"),
+        ("np.iinfo(float)", "not-a-dtype", "`np.iinfo` describes types of whole numbers; this"),
+        ("np.finfo(int)", "not-a-dtype", "`np.finfo` describes float types; this dtype"),
+        ("(1, 2).append(3)", "attribute-that-is-not-there", "A tuple cannot grow; a list can"),
+        ("range((2, 3))", "array-for-a-single-number", "A tuple stands where one whole"),
+        ("range([2, 3])", "array-for-a-single-number", "A list stands where one whole"),
+        ("answer = lambda x: answer(x); answer(1)", "calls-itself", "`answer` calls itself on"),
         # PyTorch's habits
         ("x.masked_fill(x > 0, 1)", "attribute-that-is-not-there", "`np.where(x > 0, 1, x)`"),
         ("x.unsqueeze(0)", "attribute-that-is-not-there", "np.expand_dims"),
