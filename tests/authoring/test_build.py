@@ -654,3 +654,33 @@ def test_a_heading_without_points_takes_none_of_a_question_below():
     building._update_points_in_text(notebook, lab)
     texts = [cell.source for cell in notebook.cells[:2]]
     assert texts == ["## An example (5 points)", "## In words (2 points)"]
+
+
+def test_pieces_of_one_stream_are_joined_and_those_of_another_are_not():
+    """A kernel cuts a text at random places, and errors are shown in another colour."""
+
+    def stream(name, text):
+        return nbformat.v4.new_output("stream", name=name, text=text)
+
+    picture = nbformat.v4.new_output("display_data", {"text/plain": "a picture"})
+    pieces = [
+        *(stream("stdout", "a"), stream("stdout", "b"), stream("stderr", "c")),
+        *(stream("stderr", "d"), stream("stdout", "e"), picture, stream("stdout", "f")),
+    ]
+    merged = building._merge_consecutive_streams(pieces)
+    assert [(output.get("name"), output.get("text")) for output in merged] == [
+        *(("stdout", "ab"), ("stderr", "cd"), ("stdout", "e"), (None, None), ("stdout", "f")),
+    ]
+
+
+def test_an_output_keeps_all_but_its_count_and_its_widget():
+    widget = {building._WIDGET_TYPE: {"model_id": "1"}}
+    text = {"text/plain": "a slider"}
+    outputs = [
+        nbformat.v4.new_output("execute_result", text, execution_count=7),
+        nbformat.v4.new_output("display_data", {**widget, **text}),
+        nbformat.v4.new_output("display_data", widget),
+    ]
+    first, second = building._strip_counts_and_widgets(outputs)
+    assert (first.execution_count, first.data, second.data) == (None, text, text)
+    assert outputs[0].execution_count == 7 and building._WIDGET_TYPE in outputs[1].data
