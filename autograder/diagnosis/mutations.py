@@ -236,7 +236,7 @@ class MutationEmbedder:
                 continue
             codes.add(new_code)
             key = (code, new_code)
-            if "another function" in description:
+            if description.startswith("with another function"):  # a quoted text may say it, too
                 key = (description, ast.unparse(alternative.func))
             test = self._add_mutation(Mutation(description, node.lineno, rank), *key)
             if isinstance(node, ast.Call) and alternative in node.args[:1]:

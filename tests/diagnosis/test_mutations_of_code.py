@@ -154,3 +154,10 @@ def test_the_same_change_in_one_line_and_everywhere_are_mutations_of_their_own()
     lines = "y = 5 * x + 5\nreturn y * 5"
     assert list_results(lines, f"{description} everywhere in this line")
     assert list_results(lines, f"{description} here and everywhere else")
+
+
+@pytest.mark.parametrize("text", ["Use another function.", "`x` squared", "without this line"])
+def test_a_text_in_the_code_that_speaks_of_a_mutation_is_a_text(text):
+    lines = f'"""{text}"""\nkind = "other" if n > 5 else "{text}"\nreturn x - n'
+    results = list_results(lines, "with another operator in place of `-`")
+    assert any(np.array_equal(found, X + 2) for found in results)
