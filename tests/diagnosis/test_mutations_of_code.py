@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from functions_in_cells import define_in_cell
 
-from autograder.diagnosis.repair import _SwitchableMutations
+from autograder.diagnosis.repair import _share_of_right_numbers, _SwitchableMutations
 
 X = np.array([[1.0, -2.0, 4.0], [0.5, 8.0, -1.0]])
 
@@ -161,3 +161,42 @@ def test_a_text_in_the_code_that_speaks_of_a_mutation_is_a_text(text):
     lines = f'"""{text}"""\nkind = "other" if n > 5 else "{text}"\nreturn x - n'
     results = list_results(lines, "with another operator in place of `-`")
     assert any(np.array_equal(found, X + 2) for found in results)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("n = len(x)", "with the number of columns of `x` in place of `len(x)`, the number of"),
+        ("n = len(x) + x.size", "with rows and columns of `x` exchanged"),
+        ("n = x.shape[0]", "with rows and columns of `x` exchanged"),
+    ],
+)
+def test_an_exchange_is_a_number_of_columns_only_where_the_line_asks_for_no_more(line, words):
+    function = define_in_cell(f"\ndef f(x):\n    {line}\n    return n\n")
+    code = _SwitchableMutations.compile(function, range(5))
+    exchange = "with rows and columns of `x` exchanged"
+    numbers = [i for i, m in enumerate(code.mutations) if m.description == exchange]
+    assert numbers
+    for number in numbers:
+        text = code.describe_mutation(number)
+        assert text.startswith(f"In line 3 of your cell, `{line}`: {words}")
+
+
+@pytest.mark.parametrize(
+    ("result", "expected", "share"),
+    [
+        ((1.0, 5.0), (1.0, 2.0), 0.5),
+        ([1.0, 2.0, 9.0, 9.0], [1.0, 2.0, 3.0, 4.0], 0.5),
+        ((1.0,), (1.0, 2.0), 0.0),
+        (np.array([1.0, 2.0, 7.0, 4.0]), np.array([1.0, 2.0, 3.0, 4.0]), 0.75),
+        (np.ones((2, 1)), np.ones(2), 0.0),
+        (np.ones(0), np.ones(0), 1.0),
+        ((np.ones(2), 7.0), (np.array([1.0, 2.0]), 7.0), 0.75),
+        (3.00001, 3.0, 1.0),
+        (3.01, 3.0, 0.0),
+        ("a", "a", 1.0),
+        (None, 3.0, 0.0),
+    ],
+)
+def test_the_share_of_right_numbers_is_that_of_all_values(result, expected, share):
+    assert _share_of_right_numbers(result, expected) == share

@@ -7,6 +7,7 @@ from autograder.diagnosis.render import (
     _choose_shown_indices,
     _quote_error_line,
     choose_arrays_to_show,
+    format_cell,
     render_html,
     render_text,
 )
@@ -77,3 +78,16 @@ def test_a_line_that_raised_is_quoted_whole(line, within, text):
 )
 def test_of_a_large_table_the_ends_and_the_first_that_differ_are_shown(length, wrong, shown):
     assert _choose_shown_indices(np.isin(np.arange(length), wrong)) == shown
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "0"), (-0.0, "0"), (3, "3"), (0.001, "0.001"), (-0.001, "-0.001"), (0.00094, "9.4e-4"),
+        (0.25, "0.25"), (99.5, "99.5"), (100, "100"), (100.4, "100"), (-99_999.0, "-99999"),
+        (100_000, "1.0e5"), (2.5e12, "2.5e12"), (1e-12, "1.0e-12"), (np.nan, "nan"),
+        (-np.inf, "-inf"), (np.False_, "False"), (np.float32(0.5), "0.5"),
+    ],
+)  # fmt: skip
+def test_a_number_of_a_table_is_short(number, text):
+    assert format_cell(number) == text

@@ -104,6 +104,13 @@ def test_a_slip_is_named_by_its_line(lines, line, words):
     assert slip.is_certain
 
 
+@pytest.mark.parametrize("head", ["def f(x, n):", "def f(x, *, n=2):", "def f(n, *x):"])
+def test_an_argument_of_any_kind_that_is_overwritten_is_named(head):
+    slip = find_slip("n = x[0] + 1", "return n * 2", head=head)
+    assert "the argument `n` gets another value before its own was used" in slip.means
+    assert slip.nudge.startswith("Which lines mean the argument `n`")
+
+
 @pytest.mark.parametrize(
     "lines",
     [
