@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from autograder.diagnosis.render import (
+    MAX_OUTPUT_CHARACTERS,
     _choose_shown_indices,
+    _make_diverging_scale,
+    _make_sequential_scale,
     _quote_error_line,
     choose_arrays_to_show,
     format_cell,
@@ -13,6 +16,8 @@ from autograder.diagnosis.render import (
 )
 from autograder.judging.judge import judge
 from autograder.values.case_records import CallOutcome, ComparisonRules, Inputs, TestCase
+
+CUT_REMARK = f"… ({MAX_OUTPUT_CHARACTERS + 1:,} characters in all)"
 
 
 def judge_value(expected, value):
@@ -91,3 +96,52 @@ def test_of_a_large_table_the_ends_and_the_first_that_differ_are_shown(length, w
 )  # fmt: skip
 def test_a_number_of_a_table_is_short(number, text):
     assert format_cell(number) == text
+
+
+def test_colours_go_from_the_smallest_to_the_largest_finite_number():
+    scale = _make_sequential_scale(np.array([1.0, np.nan, -np.inf]), np.array([3.0]))
+    assert [scale(number) for number in (1, 2, 3)] == ["#edf4fc", "#a2c5e4", "#5896cd"]
+    assert [scale(number) for number in (-9, 9)] == ["#edf4fc", "#5896cd"], "cut at the ends"
+
+
+@pytest.mark.parametrize("numbers", [[], [np.nan], [2.0, 2.0]])
+def test_without_different_numbers_there_is_one_colour(numbers):
+    scale = _make_sequential_scale(np.array(numbers))
+    assert scale(numbers[0] if numbers == [2.0, 2.0] else 0.0) == "#edf4fc"
+
+
+def test_numbers_whose_difference_overflows_have_colours():
+    scale = _make_sequential_scale(np.array([-1.5e308, 1.5e308]))
+    assert [scale(-1.5e308), scale(0.0), scale(1.5e308)] == ["#edf4fc", "#a2c5e4", "#5896cd"]
+
+
+def test_the_colours_of_a_difference_have_0_in_their_middle():
+    scale = _make_diverging_scale(np.array([-4.0, 1.0, np.inf]))
+    assert [scale(n) for n in (-4, -2, 0, 4)] == ["#e69138", "#f0c699", "#fafafa", "#827dbe"]
+    assert _make_diverging_scale(np.array([0.0, np.nan]))(0.0) == "#fafafa"
+
+
+def test_a_wrong_number_is_bold_in_a_frame_and_nan_has_a_colour_of_its_own():
+    html = render_html(judge_value(np.array([1.0, 2.0]), np.array([1.0, np.nan])))
+    assert "#c04000'><b>nan</b></td>" in html
+    assert "background-color:#f3c6c6" in html
+    assert "border:2px solid #edf4fc'>1</td>" in html, "the frame of a right number is not seen"
+
+
+def judge_printed(printed):
+    test_case = TestCase("a case", Inputs(), np.ones(2), {})
+    return judge([test_case], [CallOutcome(np.zeros(2), printed=printed)], ComparisonRules(), [])
+
+
+@pytest.mark.parametrize("excess", [0, 1])
+def test_a_long_printed_text_is_cut_and_its_length_is_told(excess):
+    finding = judge_printed("x" * (MAX_OUTPUT_CHARACTERS + excess) + "\n\n")
+    text = render_text(finding)
+    assert text.endswith(f"It printed:\n{'x' * MAX_OUTPUT_CHARACTERS}" + CUT_REMARK * excess)
+    assert (CUT_REMARK in render_html(finding)) == bool(excess)
+
+
+def test_a_printed_text_is_escaped_in_html():
+    html = render_html(judge_printed("<b>1 & 2</b>"))
+    assert "<pre>&lt;b&gt;1 &amp; 2&lt;/b&gt;</pre>" in html
+    assert "It printed" not in render_html(judge_printed("\n"))
