@@ -1,9 +1,11 @@
 """Assertions as comparisons of any found value with the expected one."""
 
+import ast
+
 import pytest
 
 from course_import.assertions import read_assertions
-from course_import.comparisons import asks_for_form, compares_part, make_comparison
+from course_import.comparisons import _holds_value, asks_for_form, compares_part, make_comparison
 
 NAMES = {"f", "x"}
 
@@ -82,3 +84,30 @@ def test_an_assertion_asks_for_a_form_or_a_part(source, form, part):
     (assertion,) = read_assertions(f"assert {source}", names_to_define={"f"})
     assert asks_for_form(assertion, "f", False) == form
     assert compares_part(assertion, "f", False) == part
+
+
+@pytest.mark.parametrize(
+    ("code", "holds_value"),
+    [
+        ("found > 3", True),
+        ("found * np.pi", True),
+        ("found == math.tau", True),
+        ("found.e", False),  # an attribute of the answer
+        ("isinstance(found, np.ndarray)", False),
+        ("found.dtype == np.float64", False),
+        ("found.dtype == 'float64'", False),
+        ("found.name == 'mass'", True),
+        ("found[0] == found[1]", False),
+        ("found['mass']", False),
+        ("found[found > 7]", True),
+        ("found.loc[key]", False),
+        ("round(found, 2)", False),
+        ("round(3.5)", True),
+        ("np.allclose(found, found, atol=1e-3)", False),
+        ("f(found, start=1)", True),
+        ("not found", False),
+        ("found is None", True),
+    ],
+)
+def test_code_holds_a_value_beyond_indices_tolerances_and_types(code, holds_value):
+    assert _holds_value(ast.parse(code, mode="eval").body) is holds_value
