@@ -1567,7 +1567,7 @@ class _NotebookImporter:
         functions, variables = find_functions_and_variables(cell.tree)
         definitions = {*functions, *find_import_and_class_names(cell.tree)}
         names = self._find_later_names(cell)
-        for function in self.functions:  # it may be called later
+        for function in self.functions:  # a later cell may call each of them
             names |= find_free_names(self._find_definition(function))
         definitions |= {*variables} & names
         return not definitions and bool(

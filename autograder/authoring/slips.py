@@ -165,7 +165,7 @@ def bind_slips(
     return call_with_slips
 
 
-@functools.lru_cache(maxsize=1)  # a list of forty slips binds its function 800 times
+@functools.lru_cache(maxsize=1)  # one function is bound to each pair of forty slips, 800 times
 def _make_signature_without_slip(function: Callable) -> inspect.Signature:
     """Return the function's signature without its first parameter."""
     signature = inspect.signature(function)

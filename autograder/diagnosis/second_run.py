@@ -424,7 +424,10 @@ def describe_largest_array(function: Any, inputs: Inputs, peak_bytes: int) -> st
 
 
 def _list_memory_owners(value: Any) -> Iterator[int]:
-    """Yield the `id` of the array that holds the numbers, for each array in an argument."""
+    """Yield the `id` of the array that holds the numbers, for each array in an argument.
+
+    `find_arrays` does not fit: a copied argument may be of any type, such as a DataFrame.
+    """
     if isinstance(value, np.ndarray):
         yield _find_memory_owner(value)
     elif isinstance(value, (tuple, list, dict)):

@@ -464,7 +464,7 @@ def _count_grades(terms: ClassTerm, marks: ClassMarks) -> list[tuple[str, int]]:
 
 
 def _may_await_manual_grading(mark: Mark, question: str) -> bool:
-    """Return True unless the question is graded in this submission, or dropped."""
+    """Return True if a question of this submission is neither graded nor dropped."""
     is_dropped = mark.points.get(question) == 0
     return mark.awaiting_manual_count > 0 and mark.scores.get(question) is None and not is_dropped
 

@@ -437,14 +437,14 @@ def test_each_cell_of_a_solution_has_its_time(monkeypatch):
     """Without a limit, a solution with an endless loop is built for ever."""
     seconds = []
 
-    class Client:
+    class RecordingClient:
         def __init__(self, notebook, *, timeout=None, **_):
             seconds.append(timeout)
 
         def execute(self, env, **_):
             assert env["COURSE_BUILD"] == "1"
 
-    monkeypatch.setattr("nbclient.NotebookClient", Client)
+    monkeypatch.setattr("nbclient.NotebookClient", RecordingClient)
     building.run_notebook_in_empty_folder(nbformat.v4.new_notebook(), ROOT)
     assert seconds == [building.MAX_CELL_SECONDS]
 
@@ -535,12 +535,18 @@ def test_each_marking_scheme_belongs_to_the_first_question_below_it():
         metadata = {"nbgrader": {"grade_id": name, "grade": True, "solution": True, "points": 1}}
         return nbformat.v4.new_markdown_cell("", metadata=metadata)
 
-    def scheme(text):
+    def make_mark_scheme(text):
         return nbformat.v4.new_markdown_cell(
             f"=== BEGIN MARK SCHEME ===\n{text}\n=== END MARK SCHEME ==="
         )
 
-    cells = [question("none"), scheme("- a"), question("one"), question("two"), scheme("- b")]
+    cells = [
+        question("none"),
+        make_mark_scheme("- a"),
+        question("one"),
+        question("two"),
+        make_mark_scheme("- b"),
+    ]
     lab = replace(MASKS)
     vars(lab)["cells"] = [*cells, nbformat.v4.new_markdown_cell("Text."), question("three")]
     assert lab.mark_schemes() == {"one": "- a", "three": "- b"}

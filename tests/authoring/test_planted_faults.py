@@ -353,9 +353,9 @@ def forget_metadata(cell_id):
     return change
 
 
-@pytest.mark.parametrize("scheme", [True, False])
-def test_a_model_answer_that_students_would_get_is_refused(course_folder, scheme):
-    if not scheme:  # then the question is known by the points in its heading
+@pytest.mark.parametrize("has_mark_scheme", [True, False])
+def test_a_model_answer_that_students_would_get_is_refused(course_folder, has_mark_scheme):
+    if not has_mark_scheme:  # then the question is known by the points in its heading
         plant(course_folder, "notebook", "=== BEGIN MARK SCHEME", "=== MARKS")
     answer = "explain-mean-of-first-steps"
     change_notebook(course_folder, forget_metadata(answer))

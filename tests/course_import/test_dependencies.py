@@ -29,19 +29,21 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def needed(folder, tmp_path):
+def course_dependencies(folder, tmp_path):
     course = SimpleNamespace(library=("lib",), imports=("imp",), root=tmp_path / "course")
     return Dependencies(folder, course, {"tool", "numpy"}, {"tool", "numpy", "pkg"})
 
 
-def add(needed, source):
+def add_cell(course_dependencies, source):
     report = CellImportReport(SourceCell(1, "given", source))
-    needed.add(report, ast.parse(source))
+    course_dependencies.add(report, ast.parse(source))
     return report
 
 
-def test_what_a_cell_imports_comes_along_and_is_named(needed):
-    report = add(needed, "import tool, pkg, os, imp, lib, numpy, yaml, no_such_module_of_ours")
+def test_what_a_cell_imports_comes_along_and_is_named(course_dependencies):
+    report = add_cell(
+        course_dependencies, "import tool, pkg, os, imp, lib, numpy, yaml, no_such_module_of_ours"
+    )
     assert [text.partition(":")[0] for text in report.additions] == [
         "`tool` came along",
         "`helper` came along",
@@ -50,41 +52,45 @@ def test_what_a_cell_imports_comes_along_and_is_named(needed):
     only_solution, missing = report.problems
     assert only_solution.startswith("only its solution imports `pkg`, which lies beside")
     assert missing.startswith("it imports `no_such_module_of_ours`, which is not installed here")
-    assert needed.packages == ["yaml"]
-    assert needed.modules == {
+    assert course_dependencies.packages == ["yaml"]
+    assert course_dependencies.modules == {
         "tool": {"__init__.py": b"import helper"},
         "helper": {"__init__.py": b""},
     }
-    again = add(needed, "import tool, yaml")
+    again = add_cell(course_dependencies, "import tool, yaml")
     assert not again.additions and not again.problems
 
 
-def test_a_module_is_compared_with_that_of_the_course(needed):
-    (needed.course.root / "tool").mkdir(parents=True)
-    (needed.course.root / "tool" / "__init__.py").write_text("import helper")
-    add(needed, "import tool")
-    assert "tool" in needed.modules
-    (needed.course.root / "helper").mkdir()
-    other = Dependencies(needed.folder, needed.course, {"helper"}, {"helper"})
+def test_a_module_is_compared_with_that_of_the_course(course_dependencies):
+    (course_dependencies.course.root / "tool").mkdir(parents=True)
+    (course_dependencies.course.root / "tool" / "__init__.py").write_text("import helper")
+    add_cell(course_dependencies, "import tool")
+    assert "tool" in course_dependencies.modules
+    (course_dependencies.course.root / "helper").mkdir()
+    other = Dependencies(
+        course_dependencies.folder, course_dependencies.course, {"helper"}, {"helper"}
+    )
     with pytest.raises(dependencies.ModuleNameTaken, match="such as `helper_2`"):
-        add(other, "import helper")
+        add_cell(other, "import helper")
 
 
-def test_files_that_a_cell_names_are_found_under_their_names(needed):
-    report = add(needed, "open('data/a.csv'); open('./data/a.csv'); open('none.csv')")
-    assert list(needed.files) == ["data/a.csv"] and len(report.additions) == 1
+def test_files_that_a_cell_names_are_found_under_their_names(course_dependencies):
+    report = add_cell(
+        course_dependencies, "open('data/a.csv'); open('./data/a.csv'); open('none.csv')"
+    )
+    assert list(course_dependencies.files) == ["data/a.csv"] and len(report.additions) == 1
     source = 'x = open("data/a.csv"); é = "./data/a.csv" + f"{é}"\nopen(base + "/b.csv")'
-    assert needed.replace_file_names(source) == (
+    assert course_dependencies.replace_file_names(source) == (
         'x = open(beside("data/a.csv")); é = beside("data/a.csv") + f"{é}"\nopen(base + "/b.csv")'
     )
 
 
-def test_computed_names_of_files_go_through_the_function_that_finds_them(needed):
+def test_computed_names_of_files_go_through_the_function_that_finds_them(course_dependencies):
     report = CellImportReport(SourceCell(1, "given", ""))
-    needed.add_read_files(report, ["data/a.csv", "none.csv"])
-    assert list(needed.files) == ["data/a.csv"]
+    course_dependencies.add_read_files(report, ["data/a.csv", "none.csv"])
+    assert list(course_dependencies.files) == ["data/a.csv"]
     source = 'open(base + "/b.csv")\nopen("data/a.csv")\nPath(p).read_text()\nopen(q, "w")'
-    assert needed.replace_file_names(source).split("\n") == [
+    assert course_dependencies.replace_file_names(source).split("\n") == [
         'open(beside(base + "/b.csv"))',
         'open(beside("data/a.csv"))',
         "path_beside(Path(p)).read_text()",
@@ -92,14 +98,14 @@ def test_computed_names_of_files_go_through_the_function_that_finds_them(needed)
     ]
 
 
-def test_a_file_that_only_a_solution_reads_is_named_once(needed):
+def test_a_file_that_only_a_solution_reads_is_named_once(course_dependencies):
     report = CellImportReport(SourceCell(1, "solution", ""))
-    needed.report_private_files(report, ["data/a.csv", "none.csv"])
+    course_dependencies.report_private_files(report, ["data/a.csv", "none.csv"])
     assert (
         len(report.problems) == 1 and "only its solution reads `data/a.csv`" in report.problems[0]
     )
-    needed.add_read_files(CellImportReport(SourceCell(1, "given", "")), ["data/a.csv"])
-    needed.report_private_files(report, ["data/a.csv"])
+    course_dependencies.add_read_files(CellImportReport(SourceCell(1, "given", "")), ["data/a.csv"])
+    course_dependencies.report_private_files(report, ["data/a.csv"])
     assert len(report.problems) == 1
 
 
@@ -175,12 +181,12 @@ def test_a_lab_imports_its_files_by_the_name_of_its_module():
     assert dependencies.make_files_import("my-lab", True) == f"{line}, put_files\n\nput_files()"
 
 
-def test_a_module_named_like_a_folder_of_a_course_stays(needed):
-    (needed.folder / "report.py").write_text("")
-    needed._visible_packages.add("report")
-    report = add(needed, "import report")
+def test_a_module_named_like_a_folder_of_a_course_stays(course_dependencies):
+    (course_dependencies.folder / "report.py").write_text("")
+    course_dependencies._visible_packages.add("report")
+    report = add_cell(course_dependencies, "import report")
     assert report.problems == [
         "it imports `report`, which lies beside the notebook, and a course keeps its own files in "
         "a folder `report`: give the module another name"
     ]
-    assert not needed.modules
+    assert not course_dependencies.modules

@@ -25,7 +25,7 @@ MISCONCEPTIONS = [
 ]
 
 
-def right(x):
+def cumsum(x):
     return x.cumsum(axis=-1)
 
 
@@ -34,7 +34,7 @@ def random_inputs(shapes=SHAPES):
     return [Inputs((rng.normal(size=shape),)) for shape in shapes]
 
 
-def judge_answer(answer, reference=right, case_inputs=None, misconceptions=MISCONCEPTIONS):
+def judge_answer(answer, reference=cumsum, case_inputs=None, misconceptions=MISCONCEPTIONS):
     if case_inputs is None:
         case_inputs = random_inputs()
     cases = [
@@ -58,27 +58,27 @@ def judge_answer(answer, reference=right, case_inputs=None, misconceptions=MISCO
 @pytest.mark.parametrize(
     ("answer", "name", "text"),
     [
-        (lambda x: -right(x), "other-sign", "Every number has the wrong sign"),
-        (lambda x: 3 * right(x), "times-a-constant", "Every number is 3 times the expected one."),
+        (lambda x: -cumsum(x), "other-sign", "Every number has the wrong sign"),
+        (lambda x: 3 * cumsum(x), "times-a-constant", "Every number is 3 times the expected one."),
         (
-            lambda x: right(x) / x.shape[-1] ** 0.5,
+            lambda x: cumsum(x) / x.shape[-1] ** 0.5,
             "times-a-size",
             "is 1/√n times the expected one, where n is `shape[-1]` of argument 1",
         ),
-        (lambda x: right(x) * x.shape[0], "times-a-size", "is n times the expected one, where n is `shape[-3]`"),
-        (lambda x: right(x) + 1, "plus-a-constant", "too large by 1."),
-        (lambda x: right(x)[..., ::-1], "in-reverse-order", "their order along the last axis is reversed"),
-        (lambda x: np.roll(right(x), 1, axis=-2), "one-place-off", "along the second-to-last axis each is one position"),
-        (lambda x: right(x)[..., :-1], "one-place-short", "the last entry along the last axis is missing"),
-        (lambda x: right(x) * (np.arange(x.shape[-1]) > 0), "places-left-empty", "The first entry along the last axis is 0"),
-        (lambda x: np.swapaxes(right(x), 0, 1), "axes-exchanged", "are exchanged"),
-        (lambda x: right(x).transpose(1, 2, 0), "axes-exchanged", "the axes 1, 2 and 0 (counted from 0) of the expected"),
-        (lambda x: right(x)[:, -1], "one-of-several", "returns only the last entry along the second-to-last axis"),
-        (lambda x: right(x).sum(axis=0), "an-axis-added-up", "added along the third-to-last axis"),
-        (lambda x: np.repeat(right(x)[:1], len(x), 0), "the-first-for-all", "repeated along the first axis"),
-        (lambda x: np.exp(right(x)), "a-step-too-many", "are the exponentials of the expected numbers"),
-        (lambda x: -right(x) / 2, "halved + other-sign", "You halved it. Besides, every number has the wrong"),
-        (lambda x: right(x)[0] / 2, "halved + one-of-several", "You halved it. Besides, your function returns only"),
+        (lambda x: cumsum(x) * x.shape[0], "times-a-size", "is n times the expected one, where n is `shape[-3]`"),
+        (lambda x: cumsum(x) + 1, "plus-a-constant", "too large by 1."),
+        (lambda x: cumsum(x)[..., ::-1], "in-reverse-order", "their order along the last axis is reversed"),
+        (lambda x: np.roll(cumsum(x), 1, axis=-2), "one-place-off", "along the second-to-last axis each is one position"),
+        (lambda x: cumsum(x)[..., :-1], "one-place-short", "the last entry along the last axis is missing"),
+        (lambda x: cumsum(x) * (np.arange(x.shape[-1]) > 0), "places-left-empty", "first entry along the last axis is 0"),
+        (lambda x: np.swapaxes(cumsum(x), 0, 1), "axes-exchanged", "are exchanged"),
+        (lambda x: cumsum(x).transpose(1, 2, 0), "axes-exchanged", "the axes 1, 2 and 0 (counted from 0) of the expected"),
+        (lambda x: cumsum(x)[:, -1], "one-of-several", "returns only the last entry along the second-to-last axis"),
+        (lambda x: cumsum(x).sum(axis=0), "an-axis-added-up", "added along the third-to-last axis"),
+        (lambda x: np.repeat(cumsum(x)[:1], len(x), 0), "the-first-for-all", "repeated along the first axis"),
+        (lambda x: np.exp(cumsum(x)), "a-step-too-many", "are the exponentials of the expected numbers"),
+        (lambda x: -cumsum(x) / 2, "halved + other-sign", "You halved it. Besides, every number has the wrong"),
+        (lambda x: cumsum(x)[0] / 2, "halved + one-of-several", "You halved it. Besides, your function returns only"),
     ],
 )  # fmt: skip
 def test_a_transformation_is_named_and_explained(answer, name, text):
@@ -97,7 +97,7 @@ def test_a_transformation_is_named_and_explained(answer, name, text):
 )
 def test_a_transformed_matrix_with_a_known_mistake(transform, name, text):
     finding = judge_answer(
-        lambda x: transform(right(x) / 2), case_inputs=random_inputs([(2, 3), (4, 3), (3, 5)])
+        lambda x: transform(cumsum(x) / 2), case_inputs=random_inputs([(2, 3), (4, 3), (3, 5)])
     )
     assert (finding.misconception, finding.means) == (
         f"halved + {name}",
@@ -127,7 +127,7 @@ def test_parts_in_another_order_and_one_part_alone():
 
 
 def test_one_minus_the_expected_numbers():
-    finding = judge_answer(lambda x: 1 - right(x), misconceptions=[])
+    finding = judge_answer(lambda x: 1 - cumsum(x), misconceptions=[])
     assert (finding.misconception, finding.means) == (
         "one-minus-it",
         "Each of your numbers is 1 minus the expected number.",
@@ -153,23 +153,25 @@ def test_single_numbers_by_a_factor():
 def test_few_numbers_or_some_cases_are_no_evidence_of_a_transformation():
     assert (
         judge_answer(
-            lambda x: -right(x), case_inputs=random_inputs([(1, 2), (2, 1)]), misconceptions=[]
+            lambda x: -cumsum(x), case_inputs=random_inputs([(1, 2), (2, 1)]), misconceptions=[]
         ).misconception
         is None
     )
-    finding = judge_answer(lambda x: -right(x) if x.shape[0] == 2 else right(x), misconceptions=[])
+    finding = judge_answer(
+        lambda x: -cumsum(x) if x.shape[0] == 2 else cumsum(x), misconceptions=[]
+    )
     assert finding.misconception is None
-    finding = judge_answer(lambda x: -right(x) if x.shape[0] > 1 else right(x), misconceptions=[])
+    finding = judge_answer(lambda x: -cumsum(x) if x.shape[0] > 1 else cumsum(x), misconceptions=[])
     assert finding.misconception is None
     assert (
-        judge_answer(lambda x: right(x) * len(x) + (len(x) > 2), misconceptions=[]).misconception
+        judge_answer(lambda x: cumsum(x) * len(x) + (len(x) > 2), misconceptions=[]).misconception
         is None
     )
 
 
 def test_a_known_mistake_where_it_runs_and_an_error_elsewhere():
     def answer(x):
-        return right(x) / 2 if x.shape[-1] > 3 else np.ones(2) + np.ones(3)
+        return cumsum(x) / 2 if x.shape[-1] > 3 else np.ones(2) + np.ones(3)
 
     finding = judge_answer(answer)
     assert finding.misconception == "halved + shapes-that-do-not-broadcast"
@@ -178,7 +180,7 @@ def test_a_known_mistake_where_it_runs_and_an_error_elsewhere():
     )
 
     def answer_in_few_cases(x):
-        return right(x) / 2 if x.shape[0] == 1 else np.ones(2) + np.ones(3)
+        return cumsum(x) / 2 if x.shape[0] == 1 else np.ones(2) + np.ones(3)
 
     case_inputs = random_inputs([(1, 4, 3), (1, 3, 3), *[(2, 3, 4)] * 7])
     assert (
@@ -188,9 +190,9 @@ def test_a_known_mistake_where_it_runs_and_an_error_elsewhere():
 
 
 def test_two_mistakes_at_once_must_explain_all_cases():
-    pair = Misconception("a + b", "There are two mistakes.", "Why?", lambda x: right(x) / 4)
-    assert judge_answer(lambda x: right(x) / 4, misconceptions=[pair]).misconception == "a + b"
-    finding = judge_answer(lambda x: right(x) / 4 if len(x) > 1 else x + 1, misconceptions=[pair])
+    pair = Misconception("a + b", "There are two mistakes.", "Why?", lambda x: cumsum(x) / 4)
+    assert judge_answer(lambda x: cumsum(x) / 4, misconceptions=[pair]).misconception == "a + b"
+    finding = judge_answer(lambda x: cumsum(x) / 4 if len(x) > 1 else x + 1, misconceptions=[pair])
     assert finding.misconception is None
 
 
