@@ -1,20 +1,23 @@
-"""Runner of the command line in a process that is forked from a warm one, which saves a second."""
+"""Runner of the command line in a process that is forked from a server, which saves seconds."""
 
 import atexit
-import multiprocessing
+import fcntl
+import json
 import os
+import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
-from multiprocessing.forkserver import ensure_running
 from pathlib import Path
-from unittest import mock
 
 from our_course import ROOT
 
-_FORK_CONTEXT = multiprocessing.get_context("forkserver")
-_FORK_CONTEXT.set_forkserver_preload(["warm"])
+_SERVER_VARIABLE = "TEST_COMMAND_SERVER"  # its value is the folder of the server's socket
+_VARIABLES = dict(os.environ)  # before a test changes them
+_started_servers: list[subprocess.Popen] = []  # kept, since Python warns of a forgotten process
 
 
 def autograder(
@@ -50,42 +53,56 @@ def autograder_in_turn(
     }
     commands = [[*map(str, arguments)] for arguments in commands]
     with tempfile.TemporaryDirectory() as folder:
-        process_arguments = (
-            commands,
-            str(cwd),
-            {**variables, **dict(env)},
-            folder,
-            workers,
-            trials,
-        )
-        process = _FORK_CONTEXT.Process(target=_run_commands, args=process_arguments, daemon=True)
-        with mock.patch.dict(
-            os.environ,
-            PYTHONPATH=str(Path(__file__).parent),
-        ):  # the folder of `warm`
-            ensure_running()
-        with mock.patch.object(
-            sys.modules["__main__"],
-            "__file__",
-            None,
-            create=True,
-        ):  # else it is run there
-            process.start()
-        process.join()
-        return [_read_output(Path(folder), n, c, process) for n, c in enumerate(commands)]
+        request = [commands, str(cwd), {**variables, **dict(env)}, folder, workers, trials]
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(start_command_server())
+            connection.sendall(json.dumps(request).encode() + b"\n")
+            process_code = int(connection.recv(100))
+        return [_read_output(Path(folder), n, c, process_code) for n, c in enumerate(commands)]
 
 
-def _read_output(folder: Path, number: int, command, process) -> subprocess.CompletedProcess:
+def prepare_command_server() -> None:
+    """Choose the folder of this test run's server; it is removed at the end of this process."""
+    folder = tempfile.mkdtemp(prefix="commands")
+    os.environ[_SERVER_VARIABLE] = _VARIABLES[_SERVER_VARIABLE] = folder
+    Path(folder, "pid").write_text(str(os.getpid()))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+
+
+def start_command_server() -> str:
+    """Start the server unless another process of the test run has; return its socket's path."""
+    folder = Path(_VARIABLES[_SERVER_VARIABLE])
+    address = folder / "socket"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not address.exists():
+            server = subprocess.Popen(
+                [sys.executable, "-m", "command_server", address, (folder / "pid").read_text()],
+                env={**_VARIABLES, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"},
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,  # it outlives the process that has started it
+            )
+            _started_servers.append(server)
+            while not address.exists():
+                assert server.poll() is None, "the server of commands did not start"
+                time.sleep(0.05)
+    return str(address)
+
+
+def _read_output(
+    folder: Path, number: int, command: list[str], process_code: int
+) -> subprocess.CompletedProcess:
     """Return what a command has left in the folder; its exit code is the process's if it died."""
     texts = []
     for kind in ("out", "err", "code"):
         path = folder / f"{kind}{number}"
         texts.append(path.read_text("utf-8") if path.exists() else "")
     out, err, code = texts
-    return subprocess.CompletedProcess(command, int(code or process.exitcode), out, err)
+    return subprocess.CompletedProcess(command, int(code or process_code), out, err)
 
 
-def _run_commands(
+def run_commands(
     commands: list[list[str]],
     cwd: str,
     env: dict[str, str],
@@ -93,6 +110,7 @@ def _run_commands(
     workers: bool,
     trials: bool,
 ) -> None:
+    """Run commands in this process, which ends then; their output goes into a folder."""
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
@@ -101,22 +119,22 @@ def _run_commands(
         record_notebooks_in_forks()
     if not trials:
         build_without_trials()
-    from autograder.cli import main
-
     try:
         for number, arguments in enumerate(commands):
             for descriptor, kind in ((1, "out"), (2, "err")):
                 path = os.path.join(output_folder, f"{kind}{number}")
                 os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), descriptor)
-            sys.argv = ["autograder", *arguments]
-            code = _run_main(main)
+            code = run_command(arguments)
             Path(output_folder, f"code{number}").write_text(str(code), "utf-8")
     finally:
-        atexit._run_exitfuncs()  # which multiprocessing leaves out
+        atexit._run_exitfuncs()  # which `os._exit` leaves out
 
 
-def _run_main(main) -> int:
-    """Run the command of `sys.argv`, and return its exit code."""
+def run_command(arguments: list[str]) -> int:
+    """Run a command in this process, and return its exit code."""
+    from autograder.cli import main
+
+    sys.argv = ["autograder", *arguments]
     try:
         main()
         code = 0

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -19,12 +20,13 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 os.environ.pop("VIRTUAL_ENV", None)
 
 sys.path.insert(0, str(Path(__file__).parent))
+from command import prepare_command_server, start_command_server  # noqa: E402
 
 gc.disable()  # until collection ends: searching imported modules for garbage took a third of its time
 
-# Modules that no test imports: the first replace parts of the standard library, the second starts
-# sandboxes for the process that commands are forked from.
-collect_ignore = ["sandbox/without_linux", "warm.py"]
+# Modules that no test imports: the first replace parts of the standard library, the second is the
+# server of commands.
+collect_ignore = ["sandbox/without_linux", "command_server.py"]
 
 
 def _autograder_variables():
@@ -86,7 +88,9 @@ def make_busy():
 
 
 def pytest_configure(config):
-    """Let Hypothesis draw a third of the examples where the long tests are left out."""
+    """Choose the server of commands, and how many examples Hypothesis draws in short tests."""
+    if not hasattr(config, "workerinput"):  # else the process that started this worker has chosen
+        prepare_command_server()
     settings.register_profile("short", max_examples=50, deadline=None)
     settings.register_profile("long", max_examples=150, deadline=None)
     settings.load_profile("short" if config.option.markexpr == "not long" else "long")
@@ -95,6 +99,12 @@ def pytest_configure(config):
 def pytest_collection_finish():
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes():
+    """Start the server of commands while the test processes collect their tests."""
+    threading.Thread(target=start_command_server, daemon=True).start()
 
 
 @pytest.hookimpl(optionalhook=True)

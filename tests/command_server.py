@@ -1,0 +1,103 @@
+"""Server of the commands that tests run: it forks each from a process that has run some before.
+
+It has imported the engine, read the course, compiled the templates and started sandboxes, which
+takes several seconds, and serves all processes of a test run. `command.autograder` starts it and
+sends the commands. It ends with the test run.
+"""
+
+import contextlib
+import gc
+import io
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from socketserver import ForkingMixIn, StreamRequestHandler, UnixStreamServer
+
+import IPython.core.interactiveshell  # noqa: F401
+import nbformat
+import psutil
+import pytest
+import rich.progress
+import rich.table  # noqa: F401
+from command import run_command, run_commands, work_here
+from our_course import COURSE
+from sample_class import perfect
+from shared_sandboxes import start_shared_sandboxes
+
+import autograder.authoring.build
+import autograder.authoring.skeleton
+import autograder.cli.instructor
+import autograder.intake
+import autograder.platforms.solution_check
+import autograder.reports.feedback_zips
+import autograder.reports.terminal
+import autograder.student.check_notebook
+import autograder.student.workspace  # noqa: F401
+import course_import.record_calls  # noqa: F401
+from autograder.authoring.lab import read_lab
+from autograder.sandbox.choice import explain_unavailability
+
+SHARED_LABS = ("additive-attention", "attention-masks", "qkv-attention")  # that most tests grade
+
+
+class _CommandHandler(StreamRequestHandler):
+    """Handler of one request, in a process of its own: it answers with the exit code."""
+
+    def handle(self):
+        arguments = json.loads(self.rfile.readline())
+        pid = os.fork()
+        if pid == 0:
+            os.setsid()  # a command may signal its process group
+            try:
+                run_commands(*arguments)
+                os._exit(0)
+            finally:
+                os._exit(1)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        self.wfile.write(str(code).encode())
+
+
+class _CommandServer(ForkingMixIn, UnixStreamServer):
+    """Server that forks a process for each request, and ends with the test run."""
+
+    def __init__(self, address: str, test_run: psutil.Process):
+        super().__init__(address, _CommandHandler)
+        self._test_run = test_run
+
+    def service_actions(self):
+        super().service_actions()
+        if not self._test_run.is_running():
+            sys.exit()
+
+
+def _grade_small_class() -> None:
+    """Run the usual commands once, so that what they import, compile and keep is there for all."""
+    if explain_unavailability():
+        return
+    labs = [read_lab(COURSE, name) for name in SHARED_LABS]
+    start_shared_sandboxes(labs)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
+        work_here(patch.setattr)
+        for lab in labs:
+            path = Path(folder, "submitted", "student", lab.name, f"{lab.name}.ipynb")
+            path.parent.mkdir(parents=True)
+            path.write_text(nbformat.writes(perfect(lab)), "utf-8")
+        for command in ("grade", "feedback", "report"):
+            code = run_command([command, "--classroom", folder])
+            assert code == 0, f"`autograder {command}` ends with {code}"
+
+
+if __name__ == "__main__":
+    address, test_run = sys.argv[1:]
+    _grade_small_class()
+    gc.freeze()  # else garbage collection in each fork would touch, and so copy, all objects
+    with _CommandServer(f"{address}.new", psutil.Process(int(test_run))) as server:
+        os.rename(f"{address}.new", address)  # now that it listens
+        server.serve_forever()
