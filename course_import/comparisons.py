@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from autograder.authoring.python_names import get_called_name
-from course_import.assertions import Assertion, find_sides
+from course_import.assertions import Assertion, find_sides, is_full_value
 
 Matcher = Callable[[ast.AST], bool]
 
@@ -107,14 +107,21 @@ def compares_part(assertion: Assertion, name: str, is_variable: bool) -> bool:
 
 
 def _make_question(assertion: Assertion, test: ast.expr, is_subject: Matcher) -> str:
-    """Return the comparison for a truth, `assert is_prime(7)`, or a property; "" if impossible."""
+    """Return the comparison for an assertion without sides; "" if there is none.
+
+    It asks for a truth, `assert is_prime(7)`, for a property, or for a value that stands alone.
+    """
     if len(_find_subjects(test, is_subject)) != 1:
         return ""
     question = _replace_subject(test, is_subject, "found")
     if assertion.hidden and _holds_value(question):
         return ""
-    found = ast.unparse(question)
-    expected = ast.unparse(_replace_subject(test, is_subject, "expected"))
+    expected_question = _replace_subject(test, is_subject, "expected")
+    if assertion.kind == "value":  # it stands alone, as in AUTOTEST, and its value is asked
+        if is_full_value(question, {"found"}) and not isinstance(question, ast.Subscript):
+            return ""
+        return f"assert {ast.unparse(ast.Compare(question, [ast.Eq()], [expected_question]))}"
+    found, expected = ast.unparse(question), ast.unparse(expected_question)
     if assertion.is_truth_of_call and found in ("found", "not found"):
         return f"assert bool({found}) == bool({expected})"
     # A hidden assertion may hold an expected value, which the lab's checks would show to students.
