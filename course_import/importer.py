@@ -1247,8 +1247,10 @@ class _NotebookImporter:
             if part:
                 yield f"its points are given apart, as “{part}” of `{plan.name}`"
             elif cell.points:
-                others = join_words(number for number in plan.tests if number != cell.number)
-                yield f"its points and those of cell {others} are given together, or not at all"
+                scored = [number for number, points in plan.points_by_test.items() if points]
+                others = join_words(sorted({*scored} - {cell.number}))
+                noun = "cell" if others.isdigit() else "cells"
+                yield f"its points and those of {noun} {others} are given together, or not at all"
 
     def list_allowed_packages(self) -> list[str]:
         """Return the packages that answers may import, in addition to those of every course.
