@@ -918,7 +918,8 @@ class _NotebookImporter:
         for assertion in self.without_comparison.get(cell.number, ()):
             names = assertion.names & self.names_to_define
             is_property = assertion.kind == "property" and names and names <= {*plans_by_name}
-            if is_property and self._has_cases_for(assertion, cell):
+            is_implied = is_property and all(map(self._is_compared_whole, names))
+            if is_implied and self._has_cases_for(assertion, cell):
                 for name in sorted(names):
                     plan = plans_by_name[name]
                     plans[plan.name] = plan
@@ -929,6 +930,19 @@ class _NotebookImporter:
             else:
                 remaining.append(assertion)
         return plans, remaining
+
+    def _is_compared_whole(self, name: str) -> bool:
+        """Return False if the tests compare only parts of a value, such as `found[-1]`.
+
+        Then a value that agrees in these parts need not have the other properties of the right one.
+        """
+        assertions = [
+            part for part in itertools.chain(*self.compared.values()) if name in part.names
+        ]
+        is_variable = name not in self.functions
+        return not assertions or not all(
+            compares_part(assertion, name, is_variable) for assertion in assertions
+        )
 
     def _has_cases_for(self, assertion: Assertion, cell: SourceCell) -> bool:
         """Return True if the cases compare all calls that this assertion depends on."""
