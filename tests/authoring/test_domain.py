@@ -256,3 +256,95 @@ def test_a_steady_domain_has_the_same_shapes_in_every_draw(has_fixed_shapes):
     assert (
         shapes(draw_arrays(0, corners=False)) != shapes(first_draw)[:14]
     ) is has_fixed_shapes  # the visible cases are not steady
+
+
+VISIBLE_EDGES = [
+    ("n = 1", 1, "C", {"axis": 0}),
+    ("n = 2", 2, "C", {"axis": 0}),
+    ("n = 40", 40, "C", {"axis": 0}),
+    ("axis = 0", None, "C", {"axis": 0}),
+    ("axis = 1", None, "C", {"axis": 1}),
+    ("axis = len", None, "C", {"axis": len}),
+    ("arrays in Fortran's order", None, "F", {"axis": 0}),
+    ("slices with gaps", None, "strided", {"axis": 0}),
+]
+CORNERS = [
+    ("n = 1, axis = len", 1, "C", {"axis": len}),
+    ("n = 40, axis = 1", 40, "C", {"axis": 1}),
+    ("n = 40, axis = len", 40, "C", {"axis": len}),
+    ("arrays in Fortran's order, axis = 1", None, "F", {"axis": 1}),
+    ("slices with gaps, axis = 1", None, "strided", {"axis": 1}),
+    ("all sizes smallest", 1, "C", {"axis": 0}),
+    ("all sizes large", 16, "C", {"axis": 0}),
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "visible", "corners"),
+    [
+        ({"sizes": {"n": (1, 40)}, "flags": {"axis": (0, 1, len)}}, VISIBLE_EDGES, CORNERS),
+        (
+            {"sizes": {"n": (4, 9)}, "layouts": False},
+            [("n = 4", 4, "C", {}), ("n = 9", 9, "C", {})],
+            [("all sizes smallest", 4, "C", {}), ("all sizes large", 9, "C", {})],
+        ),
+        (
+            {"sizes": {"n": (0, 2)}, "flags": {"axis": (0, 1)}, "layouts": False},
+            [
+                *[(f"n = {n}", n, "C", {"axis": 0}) for n in range(3)],
+                *[(f"axis = {axis}", None, "C", {"axis": axis}) for axis in range(2)],
+            ],
+            [
+                ("n = 1, axis = 1", 1, "C", {"axis": 1}),
+                ("n = 2, axis = 1", 2, "C", {"axis": 1}),
+                ("all sizes smallest", 0, "C", {"axis": 0}),
+                ("all sizes large", 2, "C", {"axis": 0}),
+            ],
+        ),
+        (
+            {"magnitudes": (1.0, 100.0), "layouts": False},
+            [("numbers as large as 100", None, "C", {"magnitude": 100.0})],
+            [
+                ("all sizes large", None, "C", {"magnitude": 1.0}),
+                ("all sizes large", None, "C", {"magnitude": 100.0}),
+                *[("somewhere in it", None, "C", {"magnitude": 1.0})] * 5,
+            ],
+        ),
+    ],
+)
+def test_each_edge_of_a_domain_has_its_case_and_other_arguments_are_usual(
+    options, visible, corners
+):
+    def draw(rng, n=3, **arguments):
+        return Inputs((rng.normal(size=(n, 2)), np.arange(n)), arguments)
+
+    options = {"sizes": {}, "flags": {}, "magnitudes": (), "dtypes": (), "layouts": True} | options
+    domain = Domain(**options, draw=draw)
+    for has_corners, expected in ((False, visible), (True, [*visible, *corners])):
+        cases = domain.edge_cases(np.random.default_rng(3), has_corners)
+        labels = [label for label, _, _ in cases]
+        assert labels == [label for label, *_ in expected]
+        for (label, size, layout, arguments), (_, case, _) in zip(expected, cases, strict=True):
+            numbers, whole_numbers = case.args
+            assert size in (None, len(numbers)), label
+            assert size is not None or 2 <= len(numbers) <= 6, label
+            assert find_memory_layout(numbers) == layout, label
+            assert find_memory_layout(whole_numbers) == ("strided" if layout == "strided" else "C")
+            assert case.kwargs == arguments, label
+
+
+def test_numbers_of_each_dtype_are_asked_and_whole_ones_stay():
+    def draw(rng, **flags):
+        return Inputs((rng.normal(size=3), np.arange(3)), flags)
+
+    def list_dtypes(flags):
+        domain = Domain({}, flags, (), ("float64", "float32"), False, draw)
+        rows = []
+        for label, case, edge in domain.edge_cases(np.random.default_rng(0)):
+            rows.append((label, edge, *[array.dtype.name for array in case.args]))
+        return rows
+
+    assert list_dtypes({}) == [("float32 numbers", ("dtype", "float32"), "float32", "int64")]
+    flag = {"dtype": ("single", "double")}  # a flag of this name converts no numbers
+    for label, edge, *dtypes in list_dtypes(flag)[:2]:
+        assert edge[1] in label and dtypes == ["float64", "int64"]
