@@ -213,11 +213,13 @@ def test_a_cell_that_uses_answers_asks_whether_they_are_ready(tmp_path):
         ("def f():\n    a = 1\n\n    b = a + 1\n    return a + b", True),
         ("a = 1\nb = a + 1\nprint(a + b)", False),
         ("b = a + 1\na = 1\nreturn a + b", False),
-        ("def mean():\n    # before the solution\n    a = 1", False),
+        ("def mean():\n    # before the solution\n    x = 0", False),
     ],
 )
 def test_lines_of_an_answer_stand_in_no_other_cell(tmp_path, source, is_copy):
-    answer = make_code(f"def mean():\n    # before the solution\n    {ANSWER}", "mean", "answer")
+    answer = make_code(
+        f"def mean():\n    # before the solution\n    x = 0\n    {ANSWER}", "mean", "answer"
+    )
     other = make_code(ANSWER, "spread", "other")
     cells = [answer, other, new_markdown_cell(source), make_code(source, cell_id="copy")]
     lab = make_lab(tmp_path, *cells)
