@@ -690,3 +690,76 @@ def test_an_output_keeps_all_but_its_count_and_its_widget():
     first, second = building._strip_counts_and_widgets(outputs)
     assert (first.execution_count, first.data, second.data) == (None, text, text)
     assert outputs[0].execution_count == 7 and building._WIDGET_TYPE in outputs[1].data
+
+
+def test_a_key_says_of_its_lab_what_the_lab_and_the_course_say(monkeypatch):
+    described = []
+    monkeypatch.setattr(
+        answer_key, "encode_lab_description", lambda *arguments: described.append(arguments)
+    )
+    monkeypatch.setattr(building, "_encode_exercise_key", lambda exercise: exercise.name)
+    monkeypatch.setattr(answer_key, "encode_criteria", lambda schemes: [*schemes])
+    exercises = {"a": SimpleNamespace(name="a")}
+    fields = {
+        "name": "lab",
+        "title": "Lab",
+        "difficulty": "easy",
+        "order": 3,
+        "minutes": 5,
+        "allowed_packages": frozenset({"b", "a"}),
+        "exercises": exercises,
+        "manual_questions": {"why": 2},
+        "mark_schemes": lambda: {"why": "- 2 points"},
+        "course": SimpleNamespace(criteria=True),
+    }
+    few = {"certificate": "", "limits": {"cell_seconds": 3}, "graded_with": {}}
+    more = {"certificate": "Well done.", "limits": {"call_seconds": 9}, "graded_with": {"A": "b"}}
+    contents = building._encode_answer_key_files(SimpleNamespace(**fields, **few))
+    assert contents == {building.LAB_FILE: None, "a.key": "a", answer_key.CRITERIA_FILE: ["why"]}
+    fields["course"].criteria = False
+    contents = building._encode_answer_key_files(SimpleNamespace(**fields, **more))
+    assert [*contents] == [building.LAB_FILE, "a.key"]
+    facts = {"title": "Lab", "difficulty": "easy", "order": 3, "minutes": 5, "packages": ["a", "b"]}
+    added = {"certificate": "Well done.", "call_seconds": 9, "graded_with": {"A": "b"}}
+    assert [arguments[1] for arguments in described] == [facts, facts | added]
+    assert described[0][0] == "lab" and described[0][2:] == ([exercises["a"]], {"why": 2})
+
+
+def test_only_what_a_measurement_shows_is_kept_and_only_if_something_is_saved():
+    def cell(text, *tags):
+        outputs = []
+        if text:
+            outputs = [nbformat.v4.new_output("stream", text=text)]
+        return nbformat.v4.new_code_cell("x", outputs=outputs, metadata={"tags": [*tags]})
+
+    tag = building.MEASUREMENT_TAG
+    new = nbformat.v4.new_notebook(cells=[cell("new", tag), cell("new", tag), cell("new", "setup")])
+    saved = nbformat.v4.new_notebook(cells=[cell("old", tag), cell("", tag), cell("old", "setup")])
+    kept = building.keep_saved_measurement_outputs(new, saved)
+    assert [part.outputs[0].text for part in kept.cells] == ["old", "new", "new"]
+
+
+def test_a_notebook_runs_with_one_thread_and_knows_that_it_is_built(tmp_path):
+    environment = building.make_kernel_environment(tmp_path)
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "COURSE_BUILD")
+    assert [environment[name] for name in names] == ["1"] * 4
+    assert str(tmp_path) in environment["PYTHONPATH"]
+
+
+def test_points_in_texts_have_their_singular_and_their_place():
+    texts = [
+        "## Exercise 1: `a` and `b` (2.5 points, hard)\n*(3 points)*",
+        "It is worth 1 point. Is it worth 1 point?",
+        "The exercise (2 points) stays.",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_markdown_cell, texts)])
+    exercises = {"b": SimpleNamespace(points=1)}
+    lab = SimpleNamespace(exercises=exercises, manual_questions={"why": 2, "how": 0.5})
+    cell = nbformat.v4.new_markdown_cell("", metadata={"nbgrader": {"grade_id": "why"}})
+    notebook.cells.append(cell)
+    building._update_points_in_text(notebook, lab)
+    assert [part.source for part in notebook.cells[:3]] == [
+        "## Exercise 1: `a` and `b` (1 point, hard)\n*(2 points)*",
+        "It is worth 2.5 points. Is it worth 1 point?",
+        "The exercise (2 points) stays.",
+    ]
