@@ -348,3 +348,16 @@ def test_numbers_of_each_dtype_are_asked_and_whole_ones_stay():
     flag = {"dtype": ("single", "double")}  # a flag of this name converts no numbers
     for label, edge, *dtypes in list_dtypes(flag)[:2]:
         assert edge[1] in label and dtypes == ["float64", "int64"]
+
+
+@pytest.mark.parametrize("has_fixed_shapes", [True, False])
+def test_a_domain_of_one_flag_and_vectors_has_no_more_cases_than_its_edges(has_fixed_shapes):
+    def draw(rng, axis):
+        return Inputs((rng.normal(size=3),), {"axis": axis})
+
+    domain = Domain({}, {"axis": (0, 1)}, (), (), True, draw, has_fixed_shapes)
+    visible = ["axis = 0", "axis = 1", "slices with gaps"]  # a vector has one order
+    corners = ["slices with gaps, axis = 1", "all sizes large"]
+    for has_corners, expected in ((False, visible), (True, visible + corners)):
+        cases = domain.edge_cases(np.random.default_rng(0), has_corners)
+        assert [label for label, _, _ in cases] == expected
