@@ -82,7 +82,9 @@ class TermRules:
         mean = f"The result is the mean of the labs in per cent, {weighting}."
         counting = self.weighted_count
         best = self.best or counting
-        if best < counting:
+        if best == 1 and counting > 1:
+            mean += f" Of the {counting} labs the one that gives most counts."
+        elif best < counting:
             mean += f" Of the {counting} labs the {best} count that give most."
         special_digits = {0: "a whole number", 1: "one decimal"}
         digits = special_digits.get(self.decimals, f"{self.decimals} decimals")

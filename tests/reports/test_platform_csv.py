@@ -450,3 +450,72 @@ def test_numbers_of_pseudonyms_do_not_tell_who_came_last(tmp_path):
         pseudonyms = assign_pseudonyms([f"s{n}" for n in range(count)], tmp_path)
         numbers.append(int(pseudonyms[f"s{count - 1}"].removeprefix("student-")))
     assert numbers != sorted(numbers) and max(numbers) > 40
+
+
+ADA_OF_THE_ROSTER = {
+    "login": "roster-login",
+    "lms_id": "roster-lms",
+    "sid": "roster-sid",
+    "section": "roster-section",
+    "github": "roster-github",
+    "brightspace": "roster-brightspace",
+}
+OWN_FACTS = ("name", "login", "email", "lms_id", "sid", "participant", "account")
+
+
+@pytest.mark.parametrize(
+    ("platform", "headings", "cells"),
+    [
+        (
+            "Canvas",
+            "Student,ID,SIS User ID,SIS Login ID,Section",
+            '"Lovelace, Ada",file-lms_id,roster-sid,roster-login,roster-section',
+        ),
+        (
+            "Moodle",
+            "Username,ID number,First name,Last name,Email address",
+            "roster-login,roster-sid,Ada,Lovelace,ada@x.edu",
+        ),
+        (
+            "Blackboard",
+            "Last Name,First Name,Username,Student ID",
+            "Lovelace,Ada,file-login,roster-sid",
+        ),
+        ("Brightspace", "OrgDefinedId,Username", "roster-sid,roster-login"),
+        (
+            "Gradescope",
+            "First Name,Last Name,SID,Email",
+            "Ada,Lovelace,roster-sid,ada@x.edu",
+        ),
+    ],
+)
+def test_each_column_of_a_platform_has_its_own_fact(platform, headings, cells):
+    marks = make_marks(platform, **{name: f"file-{name}" for name in OWN_FACTS})
+    marks.students = {
+        "al1": person("al1", "Lovelace", "Ada", "ada@x.edu", **ADA_OF_THE_ROSTER),
+    }
+    lines = format_platform_csv(marks, CSV_FORMATS[platform])[0].splitlines()
+    assert lines[0].startswith(f"{headings},one")
+    assert lines[-1].startswith(f"{cells},4.5")
+
+
+@pytest.mark.parametrize(
+    ("platform", "identifying_fields", "other_fields"),
+    [
+        ("Canvas", ("lms_id", "sid", "login"), ("email", "section", "brightspace")),
+        ("Moodle", ("login", "sid", "email"), ("lms_id", "section", "brightspace")),
+        ("Blackboard", ("login",), ("sid", "email", "lms_id")),
+        ("Brightspace", ("sid", "login"), ("brightspace", "lms_id", "email")),
+        ("Gradescope", ("sid", "email"), ("login", "lms_id", "section")),
+    ],
+)
+def test_each_identifier_alone_is_enough_and_nothing_else_is(
+    platform, identifying_fields, other_fields
+):
+    for name in (*identifying_fields, *other_fields):
+        marks = make_marks()
+        marks.students["al1"] = person("al1", "Lovelace", "Ada", **{name: "x"})
+        text, omitted_count = format_platform_csv(marks, CSV_FORMATS[platform])
+        identifies = name in identifying_fields
+        assert bool(text) == identifies, name
+        assert omitted_count == (1 if identifies else 2), name  # Eve has a mark, too

@@ -34,6 +34,7 @@ from autograder.reports.marks import read_marks
 from autograder.reports.term import (
     LabContribution,
     LabStatus,
+    TermRules,
     choose_best_labs,
     compute_terms,
     read_term_rules,
@@ -317,6 +318,30 @@ def test_the_usual_rules():
         == "The result is the mean of the labs in per cent, all with the same weight."
     )
     assert usual.sentences[2] == "The result is rounded to one decimal, halves up."
+
+
+def test_students_read_how_the_result_is_computed():
+    same, different = {"a": Fraction(2), "b": Fraction(2)}, {"a": Fraction(1), "b": Fraction(2)}
+    grades = ((Fraction(0), "A"),)
+    of_rules = [
+        (TermRules(same), "all with the same weight.", "one decimal, halves up."),
+        (
+            TermRules(different, 1, 0),
+            "each with its weight. Of the 2 labs the one that gives most counts.",
+            "a whole",
+        ),
+        (TermRules(same | {"c": Fraction(0)}, 2, 2), "the same weight.", "2 decimals, halves up."),
+        (
+            TermRules(same, 2, 3, grades),
+            "the same weight.",
+            "halves up, and the grade is that of the",
+        ),
+    ]
+    for term_rules, mean, rounding in of_rules:
+        sentences = term_rules.sentences
+        assert mean in sentences[0] and rounding in sentences[2], sentences
+        assert ("Of the" in sentences[0]) == (term_rules.best == 1)
+        assert ("grade" in sentences[2]) == bool(term_rules.grades)
 
 
 @pytest.mark.parametrize(
