@@ -155,6 +155,125 @@ def test_a_fault_has_no_score_in_the_engine_s_own_format():
     assert reply["results"][1]["sentence"].startswith("This answer is awaiting manual grading.")
 
 
+UNUSUAL_ROWS = {
+    # Error carried forward: full points, although the answer itself is wrong.
+    "carried": (
+        make_row("carried", 2.0, 2.0, Verdict.WRONG),
+        SummaryLine("carried", "✓", "right with your own function", "2 of 2", "See ##[group]."),
+    ),
+    "lowered": (
+        make_row("lowered", 1.0),
+        SummaryLine("lowered", "✗", "right", "1 of 2", "", "Why?"),
+    ),
+    "words": (
+        make_row("words", 0.0, 3.0, Verdict.MANUAL),
+        SummaryLine("words", "✗", "no answer", "0 of 3", "No answer was written here."),
+    ),
+}
+
+
+def make_unusual_result(monkeypatch, **fields):
+    monkeypatch.setattr(f"{__name__}.ROWS", UNUSUAL_ROWS)
+    return make_result(*UNUSUAL_ROWS, seconds=5.0, **fields)
+
+
+def test_gradescope_s_whole_reply(monkeypatch):
+    texts = {"output_format": "html", "visibility": "visible"}
+    assert respond("gradescope", make_unusual_result(monkeypatch)) == {
+        "score": 3.0,
+        "execution_time": 5.0,
+        "output": "<p>3 of 4 points. Up to 3 more are awaiting manual grading.</p>",
+        "stdout_visibility": "hidden",
+        **texts,
+        "tests": [
+            {
+                "name": "carried",
+                "name_format": "text",
+                "score": 2.0,
+                "max_score": 2.0,
+                "status": "passed",
+                "output": "<p>See ##[group].</p>",
+                **texts,
+            },
+            {
+                "name": "lowered",
+                "name_format": "text",
+                "score": 1.0,
+                "max_score": 2.0,
+                "status": "failed",
+                "output": "<p>Right.</p><p><strong>To think about:</strong> Why?</p>",
+                **texts,
+            },
+            {
+                "name": "words",
+                "name_format": "text",
+                "output": "<p>No answer was written here.</p>",
+                **texts,
+            },
+        ],
+    }
+
+
+def test_prairielearn_s_whole_reply(monkeypatch):
+    assert respond("prairielearn", make_unusual_result(monkeypatch)) == {
+        "gradable": True,
+        "score": 0.75,
+        "message": "3 of 4 points. Up to 3 more are awaiting manual grading.",
+        "images": [],
+        "tests": [
+            {"name": "carried", "points": 2.0, "max_points": 2.0, "message": "See ##[group]."},
+            {
+                "name": "lowered",
+                "points": 1.0,
+                "max_points": 2.0,
+                "message": "Right.\nTo think about: Why?",
+            },
+            {
+                "name": "words",
+                "points": 0,
+                "max_points": 0,
+                "message": "No answer was written here.",
+            },
+        ],
+    }
+
+
+def test_github_s_whole_reply(monkeypatch):
+    reply = respond("github", make_unusual_result(monkeypatch))
+    common = {"test_code": "", "filename": "sums.ipynb", "line_no": 0, "duration": 0.0}
+    lowered = {"name": "lowered", "status": "fail", "score": 1.0, "message": "Why?", **common}
+    assert reply.pop("tests") == [
+        {"name": "carried", "status": "pass", "score": 2.0, "message": None, **common},
+        lowered,
+    ]
+    assert reply.pop("markdown").count("###") == 3
+    assert reply == {"version": 1, "status": "fail", "max_score": 4.0}
+
+
+def test_a_message_is_no_command_to_the_log_of_github(monkeypatch):
+    row, line = ROWS["wrong"]
+    commands = replace(line, wrong="::error::x ##[group]y", nudge="")
+    monkeypatch.setitem(ROWS, "wrong", (row, commands))
+    (test,) = respond("github", make_result("wrong"))["tests"]
+    assert test["message"] == ": :error: :x ## [group]y"
+
+
+@pytest.mark.parametrize("fields", [{"fault": "bwrap"}, {"unreadable": "No\nnotebook."}])
+def test_an_attempt_that_could_not_be_graded_is_not_used_up(fields):
+    sentence = responses.FAULT_MESSAGE if "fault" in fields else "No notebook."
+    assert respond("prairielearn", make_result("right", **fields)) == {
+        "gradable": False,
+        "format_errors": [sentence],
+    }
+
+
+def test_a_long_reason_for_an_unreadable_file_is_shortened():
+    reply = respond("gradescope", make_result("right", unreadable="r" * 2_000))
+    assert reply["output"].startswith("<p>This file could not be marked. rrr")
+    assert len(reply["output"]) < responses.MAX_MESSAGE_CHARACTERS + 200
+    assert reply["tests"][0]["output"] == "<p>It could not be marked: see above.</p>"
+
+
 # One submission
 
 

@@ -519,3 +519,24 @@ def test_each_identifier_alone_is_enough_and_nothing_else_is(
         identifies = name in identifying_fields
         assert bool(text) == identifies, name
         assert omitted_count == (1 if identifies else 2), name  # Eve has a mark, too
+
+
+def test_canvas_s_row_of_points_begins_as_canvas_writes_it():
+    text, _ = format_platform_csv(make_marks("Canvas", lms_id="1"), CSV_FORMATS["Canvas"])
+    assert text.splitlines()[1] == "    Points Possible,,,10.0,4.0"
+
+
+@pytest.mark.parametrize(
+    ("platform", "last", "name", "expected"),
+    [
+        ("Gradescope", "", "", "Ada L. of Gradescope"),
+        ("Gradescope", "", "Ada Byron", "Ada Byron"),
+        ("Gradescope", "Lovelace", "Ada Byron", "Lovelace"),
+        ("Moodle", "", "", ""),
+    ],
+)
+def test_gradescope_s_own_name_fills_an_unknown_last_name(platform, last, name, expected):
+    marks = make_marks(platform, name="Ada L. of Gradescope")
+    marks.students["al1"] = person("al1", last, name=name, sid="7")
+    (cells,) = table(format_platform_csv(marks, CSV_FORMATS["Gradescope"])[0])
+    assert cells["Last Name"] == expected

@@ -399,3 +399,25 @@ def test_zeros_of_blank_answers_count_when_all_others_are_graded():
     assert statistics.summarise_exercise("why", [by_hand_zero, graded, open_mark]).mean == 50
     unreadable = submission("d", [row("d", "why", Verdict.MISSING)])
     assert statistics.summarise_exercise("why", [unreadable, graded]).mean == 100
+
+
+def test_ten_students_are_enough_for_a_discrimination_and_an_exercise_may_be_missing():
+    students = []
+    for i in range(statistics.MIN_STUDENTS_FOR_DISCRIMINATION):
+        verdict = (Verdict.PASS, Verdict.WRONG)[i % 2]
+        rows = [row(f"s{i}", name, verdict) for name in "ab"]
+        students.append(submission(f"s{i}", rows))
+    of_another_version = submission("old", [row("old", "b")])
+    exercise = statistics.summarise_exercise("a", [*students, of_another_version])
+    assert exercise.discrimination == pytest.approx(1)
+    assert exercise.judged_submission_count == len(students) and exercise.mean == 50
+    assert statistics.summarise_exercise("a", students[1:]).discrimination is None
+
+
+def test_a_long_message_of_a_group_ends_with_an_ellipsis():
+    failure = submission("a", [row("a", "x", Verdict.ERROR, message="word " * 200)])
+    (group,) = statistics.find_exercises_by_submission([failure], lambda result: True)
+    assert group.message.endswith("word …")
+    assert len(group.message) <= statistics.MAX_MESSAGE_CHARACTERS
+    percents = [statistics.FULL_MARK_PERCENT, 99.99]
+    assert statistics.summarise_distribution(percents).full_mark_count == 1
