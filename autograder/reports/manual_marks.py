@@ -624,7 +624,7 @@ class _SheetMerge:
             place = f"in {self.places[answer.student]}"
         parts = []
         if mark.points:
-            parts.append(f"{mark.points} points")
+            parts.append(format_count(float(mark.points), "point"))
         if mark.comment:
             parts.append("other words")
         return (

@@ -406,14 +406,14 @@ def test_two_people_grade_the_same_answer(room):
         path, {"Ada Lovelace": ("2", ""), "Bo Li": ("2", "")}, target=path.with_name("two.csv")
     )
     with pytest.raises(
-        SheetError, match=r"two.csv, row \d: Ada Lovelace was given 1 points in one.csv, row \d\."
+        SheetError, match=r"two.csv, row \d: Ada Lovelace was given 1 point in one.csv, row \d\."
     ):
         import_into(room, first_sheet, second_sheet)
     assert read_manual_marks(room)["bo"] == (None, None)
     import_into(room, first_sheet)
     with pytest.raises(
         SheetError,
-        match="Ada Lovelace was given 1 points in the gradebook since this sheet was written",
+        match="Ada Lovelace was given 1 point in the gradebook since this sheet was written",
     ):
         import_into(room, second_sheet)
 
@@ -766,3 +766,102 @@ def test_the_page_of_answers_says_how_many_have_what():
     assert "1 Ada 2 of 1 2 Bo (pass) 1 of 1" in text
     assert "1: Fine. 2: Less." in text and "Marking scheme" in text and "The question" in text
     well_formed(page)
+
+
+OLD = ManualMark("1", "Old words.")
+
+
+@pytest.mark.parametrize(
+    ("mark", "points", "comment", "expected"),
+    [
+        (NO_MARK, "2", "", ManualMark("2", "")),
+        (NO_MARK, "", "Well.", ManualMark("", "Well.")),
+        (OLD, "1", "Old words.", None),
+        (OLD, "1", "", None),
+        (OLD, "", "", None),
+        (OLD, "2", "", ManualMark("2", "Old words.")),
+        (OLD, "", "New words.", ManualMark("1", "New words.")),
+        (OLD, "2", "'Old  words.", ManualMark("2", "Old words.")),
+        (OLD, "0", "New words.", ManualMark("0", "New words.")),
+    ],
+)
+def test_a_row_changes_what_it_gives_and_nothing_else(mark, points, comment, expected):
+    ada, bo = make_answer("ada", mark=mark), make_answer("bo", mark=mark)
+    question = make_question([ada, bo])
+    merge = manual_marks._SheetMerge(question)
+    key = question.make_row_key(ada)
+    merge.apply_row(manual_marks._SheetRow("sheet, row 4", "Ada", points, comment, key))
+    assert merge.new_marks() == ({} if expected is None else {"ada": expected})
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"key": ""}, "it has points or a comment, but no key, so it is nobody's."),
+        ({"key": "xy-xy-xy"}, "its key belongs to no answer to explain-flat of qkv-attention"),
+        ({"student": "Bo"}, "the key is Ada's, but the row says 'Bo'; were some columns sorted"),
+        ({"digest": "another answer"}, "Ada has submitted another answer since this sheet was"),
+        ({"mark": ManualMark("3", "")}, "Ada was given 1 point and other words in the gradebook"),
+        ({"points": "x"}, "the points are 'x', which is no number such as 2 or 2.5."),
+        ({"points": "3.5"}, "the points are 3.5, but the question is worth 3."),
+    ],
+)
+def test_a_row_that_cannot_be_taken_says_why(changes, sentence):
+    ada = make_answer("ada", mark=OLD)
+    question = make_question([ada])
+    merge = manual_marks._SheetMerge(question)
+    fields = {"student": "Ada", "points": "2", "comment": "", **changes}
+    of_sheet = replace(
+        ada, digest=fields.pop("digest", ada.digest), mark=fields.pop("mark", ada.mark)
+    )
+    fields.setdefault("key", question.make_row_key(of_sheet))
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        merge.apply_row(manual_marks._SheetRow("sheet, row 4", **fields))
+    assert merge.new_marks() == {}
+
+
+def test_two_rows_for_one_answer_name_the_row_that_came_first():
+    question = make_question([make_answer("ada")])
+    merge = manual_marks._SheetMerge(question)
+    key = question.make_row_key(question.answers[0])
+    merge.apply_row(manual_marks._SheetRow("one.csv, row 4", "", "2", "", key))
+    with pytest.raises(ValueError, match=r"Ada was given 2 points in one\.csv, row 4\. Settle"):
+        merge.apply_row(manual_marks._SheetRow("two.csv, row 9", "", "3", "", key))
+    merge.apply_row(manual_marks._SheetRow("two.csv, row 9", "", "2", "", key))
+    assert merge.new_marks() == {"ada": ManualMark("2", "")}
+
+
+def test_each_part_of_a_row_s_key_belongs_to_one_fact():
+    question, ada = make_question(), make_answer("ada", mark=OLD)
+    parts = question.make_row_key(ada).split("-")
+    assert len({*parts}) == 3 and all(re.fullmatch("[a-p]{10}", part) for part in parts)
+    for position, other in enumerate(
+        (replace(ada, student="bo"), replace(ada, digest="x"), replace(ada, mark=NO_MARK))
+    ):
+        other_parts = question.make_row_key(other).split("-")
+        assert [a != b for a, b in zip(parts, other_parts)] == [i == position for i in range(3)]
+    for points, comment in (("1O", "ld words."), ("Old words.", "1")):
+        assert question.hash_mark(ManualMark(points, comment)) != parts[2]
+    elsewhere = replace(question, name="explain-more")
+    assert elsewhere.make_row_key(ada).split("-")[0] != parts[0]
+    assert question.page.relative_to(question.classroom.root).as_posix() == (
+        f"answers/{LAB}/{QUESTION}.html"
+    )
+    assert question.sheet == question.page.with_suffix(".csv")
+
+
+def test_the_verdict_and_the_answer_are_those_of_the_question_or_exercise():
+    verdicts = {"softmax": Verdict.PASS, "stable_softmax": Verdict.WRONG}
+    submission = SimpleNamespace(
+        results=[row("ada", name, verdict) for name, verdict in verdicts.items()],
+        answers={"softmax": "of softmax", "stable_softmax": "of stable"},
+    )
+    mark = SimpleNamespace(scores={}, manually_graded=(), extra_credit={}, comments={})
+    marks = SimpleNamespace(
+        distinct_name=str.title, marks={("ada", LAB): mark}, regrade_requests={}
+    )
+    for name, digest in submission.answers.items():
+        answer = manual_marks._make_student_answer(lab(LAB), name, "ada", marks, submission)
+        assert (answer.digest, answer.verdict) == (digest, str(verdicts[name]))
+        answer = manual_marks._make_student_answer(lab(LAB), name, "ada", marks, None)
+        assert (answer.name, answer.digest, answer.verdict) == ("Ada", "", "")
