@@ -154,7 +154,7 @@ def test_the_rules_are_told_as_they_are():
     assert all_count[0].endswith("each with its weight.") and "Of the" not in all_count[0]
     assert all_count[2] == "The result is rounded to a whole number, halves up."
     some = TermRules(weights, best=1, decimals=2, grades=((Fraction(0), "F"),)).sentences
-    assert some[0].endswith("Of the 2 labs the 1 count that give most.")
+    assert some[0].endswith("Of the 2 labs the one that gives most counts.")
     assert some[2].startswith("The result is rounded to 2 decimals, halves up, and the grade")
 
 

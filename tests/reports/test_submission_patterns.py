@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+import pytest
 from graded_class import (
     LAB,
     enrol,
@@ -179,3 +180,47 @@ def test_patterns_with_more_points_come_before_those_of_more_students():
 def test_four_attempts_and_more_are_one_group():
     marks = [replace(submission(str(n), []), attempts=n) for n in (7, 1, 4, 1, 3)]
     assert list(count_attempts(marks).items()) == [(1, 2), (3, 1), (4, 2)]
+
+
+def test_each_span_of_time_ends_where_its_label_says():
+    due = datetime(2026, 1, 20, 18)
+    marks = ClassMarks(deadlines=Deadlines({LAB: due}, {}), policy=Policy())
+    labels = ["> 7 d", "7–3 d", "3–1 d", "24–6 h", "6–1 h", "< 1 h", "< 1 h", "1–24 h", "> 1 d"]
+    for index, hours in enumerate((-168, -72, -24, -6, -1, 0, 1, 24)):
+        for minutes, expected in ((0, index), (1, index + 1)):
+            timestamp = due + timedelta(hours=hours, minutes=minutes)
+            spans = count_arrivals([replace(submission("ada", []), timestamp=timestamp)], marks)
+            assert [span.count for span in spans].index(1) == expected, (hours, minutes)
+            assert [span.label for span in spans] == labels
+
+
+@pytest.mark.parametrize(
+    ("verdict", "score", "is_persons", "is_stub", "outcome"),
+    [
+        (Verdict.PASS, 2.0, False, False, "passed"),
+        (Verdict.WRONG, 1.0, False, False, "wrong"),  # a part of the points, but not a person's
+        (Verdict.ERROR, 0.0, False, False, "stopped"),
+        (Verdict.TIMEOUT, 0.0, False, False, "stopped"),
+        (Verdict.CRASH, 0.0, False, False, "stopped"),
+        (Verdict.MISSING, 0.0, False, False, "stopped"),
+        (Verdict.FAULT, None, False, False, "waiting"),
+        (Verdict.MANUAL, None, False, False, "waiting"),
+        (Verdict.MANUAL, 0.0, False, False, "wrong"),
+        (Verdict.MANUAL, 0.5, False, False, "part"),
+        (Verdict.MANUAL, 2.0, False, False, "passed"),
+        (Verdict.MANUAL, 2.5, False, False, "passed"),
+        (Verdict.WRONG, 2.0, True, False, "passed"),
+        (Verdict.PASS, 1.0, True, False, "part"),
+        (Verdict.PASS, 0.0, True, False, "wrong"),
+        (Verdict.ERROR, 0.0, False, True, "blank"),
+        (Verdict.ERROR, 1.0, True, True, "part"),
+    ],
+)
+def test_the_outcome_of_each_verdict_and_of_points_of_a_person(
+    verdict, score, is_persons, is_stub, outcome
+):
+    kind = ResultReason.STUB if is_stub else ResultReason.JUDGED
+    result = row("ada", "a", verdict, kind=kind)
+    graded = frozenset("a") if is_persons else frozenset()
+    mark = submission("ada", [result], {"a": score}, manually_graded=graded)
+    assert classify_outcome(mark, result) == outcome
