@@ -21,8 +21,10 @@ from our_course import COURSE, ROOT
 from autograder.authoring.lab import read_lab
 from autograder.core import time_limit
 from autograder.core.notebook_cells import get_grade_id
+from autograder.core.results import Verdict
 from autograder.diagnosis.argument_probe import explain_by_arguments, find_unused_arrays
-from autograder.judging.judge import describe_broken_dependency
+from autograder.diagnosis.source_slips import SourceSlip
+from autograder.judging.judge import Finding, describe_broken_dependency
 from autograder.student import answer_key
 from autograder.student import check as check_module
 from autograder.student import check_notebook as notebook_module
@@ -1131,6 +1133,13 @@ def test_exit_and_quit_raise_in_a_check_and_are_put_back():
         assert space[name] is own_exit
 
 
+def test_a_variable_of_the_student_that_is_called_exit_is_left_alone(capsys):
+    space = {"check": check, "exit": 3, "quit": "q", "__name__": "__main__"}
+    with pytest.raises(CheckFailed):
+        exec("def softmax(x, axis=0):\n    print(exit, quit)\n    return x\ncheck(softmax)", space)
+    assert "3 q" in capsys.readouterr().out
+
+
 def test_a_cell_that_waits_for_several_functions_names_them_in_its_order(capsys):
     wrong_functions = [
         rename_function(lambda x, axis=0: x, name) for name in ("stable_softmax", "softmax")
@@ -1401,3 +1410,149 @@ def test_each_exercise_of_a_lab_is_checked_once_even_without_its_test_cell(tmp_p
     assert found == exercises, "the first test cell tells the lab, and the file's name only without"
     with pytest.raises(NotebookError, match="is it one of the lab notebooks"):
         notebook_module._list_lab_exercises(new_notebook(), tmp_path / "renamed.ipynb")
+
+
+# Sentences that are added to a finding
+
+
+def test_the_judge_gets_the_names_of_a_function_s_arguments_and_of_its_exercise(monkeypatch):
+    calls = []
+    monkeypatch.setattr(check_module, "judge", lambda *args, **names: calls.append((args, names)))
+    monkeypatch.setattr(check_module, "call_student_function", lambda *args: args[2])
+    key = answer_key.load_exercise_key("softmax")
+    key = replace(key, test_cases=key.test_cases[:1])
+    check_module._judge_answer(key, softmax, ["known"])
+    ((arguments, keywords),) = calls
+    assert arguments == (key.test_cases, ["function"], key.rules, ["known"], "softmax")
+    assert tuple(keywords["argument_names"]) == ("x", "axis")
+
+
+def test_a_sentence_of_a_student_is_escaped_on_the_page():
+    html = check_module._render_paragraph("`x` is <b>.")
+    assert "&lt;b&gt;" in html and "<code>x</code>" in html
+    assert check_module._render_paragraph("") == ""
+
+
+def make_shown_case(expected=None, value=None, kind="numbers", **arguments):
+    difference = SimpleNamespace(kind=kind, mistake=None, means="")
+    return SimpleNamespace(
+        expected=expected, value=value, difference=difference, inputs=Inputs((), arguments)
+    )
+
+
+@pytest.mark.parametrize(
+    ("expected", "value", "is_shortened"),
+    [
+        (("alpha", "beta"), ("alp", "beta"), True),
+        (["alpha", "beta"], ("al", "be"), True),
+        (("alpha", "beta"), ("alpha", "beta"), False),
+        (("alpha", "beta"), ("pha", "beta"), False),
+        (("alpha", "beta"), ("al", "bx"), False),
+        (("alp", "beta"), ("alpha", "beta"), False),
+        (("alpha", "beta"), ("alp",), False),
+        (("alpha", 2), ("alp", 2), True),
+        (("alpha", 2), ("alp", 1), False),
+        ("alpha", "alp", False),
+        (("alpha",), "a", False),
+        ("a", ("",), False),
+    ],
+)
+def test_texts_are_shortened_if_each_that_differs_is_the_beginning(expected, value, is_shortened):
+    finding = Finding(Verdict.WRONG, shown_case=make_shown_case(expected, value))
+    assert check_module._holds_shortened_text(finding) is is_shortened
+    assert not check_module._holds_shortened_text(replace(finding, shown_case=None))
+
+
+@pytest.mark.parametrize(
+    ("kind", "observation", "means", "number"),
+    [
+        ("not finite", "It is inf there.", "", "inf"),
+        ("not finite", "It is -inf there.", "", "-inf"),
+        ("not finite", "It is large.", "", ""),
+        ("not finite", "It says info.", "", ""),
+        ("not finite", "It is inf there.", "Beside it there is nan.", ""),
+        ("numbers", "It is inf there.", "", ""),
+    ],
+)
+def test_an_infinite_number_is_read_from_what_is_shown(kind, observation, means, number):
+    finding = Finding(
+        Verdict.WRONG, observation=observation, means=means, shown_case=make_shown_case(kind=kind)
+    )
+    assert check_module._find_infinite_number(finding) == number
+    assert check_module._find_infinite_number(replace(finding, shown_case=None)) == ""
+
+
+@pytest.mark.parametrize(
+    ("axes", "correct", "fails"),
+    [
+        ([1, 2], (True, False), True),
+        ([1, 2], (False, True), False),
+        ([2, 2], (True, False), False),
+        ([1, 2, 3], (True, False, False), True),
+        ([1, 3, 2], (True, True, False), False),
+        ([1, 2], (False, False), False),
+        ([1, 2], (True, True), False),
+        ([1, None, 2], (True, False, False), True),  # a case without an array tells nothing
+    ],
+)
+def test_a_function_fails_with_more_axes_if_no_right_case_has_as_many(axes, correct, fails):
+    cases = []
+    for count in axes:
+        arguments = () if count is None else (np.zeros((2,) * count), np.zeros(1))
+        cases.append(SimpleNamespace(inputs=Inputs(arguments)))
+    key = SimpleNamespace(test_cases=cases)
+    assert check_module._fails_with_more_axes(key, Finding(Verdict.WRONG, correct)) is fails
+
+
+UNUSED = SourceSlip(3, "`axis` is never used.", "Where is it?", False, ("axis",))
+
+
+@pytest.mark.parametrize(
+    ("slip", "verdict", "arguments", "is_asked"),
+    [
+        (UNUSED, Verdict.WRONG, {"x": 1}, True),
+        (UNUSED, Verdict.WRONG, {"x": 1, "axis": 0}, False),
+        (UNUSED, Verdict.ERROR, {"x": 1}, False),
+        (UNUSED, Verdict.WRONG, {"y": 1}, False),
+        (replace(UNUSED, unused_names=()), Verdict.WRONG, {"x": 1}, False),
+    ],
+)
+def test_an_unused_argument_that_the_case_does_not_give_explains_nothing(
+    slip, verdict, arguments, is_asked
+):
+    finding = Finding(verdict, shown_case=make_shown_case(**arguments))
+    result = check_module._ask_for_another_mistake(slip, softmax, finding)
+    if is_asked:
+        assert result.nudge.startswith("The case above does not give `axis`. Is something else")
+        assert result.means == slip.means
+    else:
+        assert result == slip
+    without_case = replace(finding, shown_case=None)
+    assert check_module._ask_for_another_mistake(slip, softmax, without_case) == slip
+
+
+@pytest.mark.parametrize(
+    ("verdict", "misconception", "is_certain", "slip_nudge", "means", "nudge"),
+    [
+        (Verdict.WRONG, None, True, "slip?", "Slip.", "slip?"),
+        (Verdict.WRONG, None, True, "", "Slip.", ""),
+        (Verdict.WRONG, None, False, "slip?", "Means. Slip.", "slip?"),
+        (Verdict.WRONG, None, False, "", "Means. Slip.", "nudge?"),
+        (Verdict.WRONG, "of-the-lab", True, "slip?", "Slip. Means.", "slip?"),
+        (Verdict.WRONG, "of-the-lab", True, "", "Slip. Means.", "nudge?"),
+        (Verdict.WRONG, "missing-axis", True, "", "Slip. Means.", ""),
+        (Verdict.WRONG, "returns-nothing", False, "", "Slip.", ""),
+        (Verdict.ERROR, None, True, "", "Means. Slip.", ""),
+        (Verdict.ERROR, "missing-axis", True, "slip?", "Means. Slip.", "slip?"),
+        (Verdict.ERROR, "of-the-lab", True, "slip?", "Slip. Means.", "slip?"),
+        (Verdict.ERROR, "of-the-lab", False, "", "Means. Slip.", "nudge?"),
+    ],
+)
+def test_sentences_of_a_slip_stand_where_they_explain_most(
+    verdict, misconception, is_certain, slip_nudge, means, nudge
+):
+    finding = Finding(verdict, misconception=misconception, means="Means.", nudge="nudge?")
+    slip = SourceSlip(1, "Slip.", slip_nudge, is_certain)
+    result = check_module._add_slip(finding, slip)
+    assert (result.means, result.nudge) == (means, nudge)
+    assert (result.verdict, result.misconception) == (verdict, misconception)
