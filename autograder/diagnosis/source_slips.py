@@ -973,6 +973,8 @@ def _find_random_number(source: Source) -> SourceSlip | None:
         return None  # the numbers are the same in every call
     for call in calls:
         code = ast.unparse(call.func)
+        if "(" in code:
+            continue  # a call such as `default_rng(3)` is looked at by itself
         if re.search(r"\.(default_rng|RandomState|SeedSequence|Random)$", code) and call.args:
             continue
         if code.startswith(("np.random.", "numpy.random.", "random.")):

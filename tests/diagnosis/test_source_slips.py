@@ -1,6 +1,7 @@
 """Slips that can be read in the source are named by their line, and right code is left alone."""
 
 import linecache
+from itertools import pairwise
 from types import ModuleType
 
 import numpy as np
@@ -16,8 +17,11 @@ from autograder.diagnosis.source_slips import (
     MAX_SOURCE_LINES,
     explain_missing_result,
     find_cause_of_none,
+    find_in_place_call,
     find_source_slip,
+    find_squeeze_of_all_axes,
     find_tuple_of_places,
+    find_uncalled_function,
     find_written_infinity,
     fit_hint_to_source,
 )
@@ -29,6 +33,9 @@ NOTEBOOK = {
     "layer": define_in_cell("\ndef layer(x):\n    return x + 1\n"),
     "visit": define_in_cell("\ndef visit(x, out):\n    if x:\n        return\n    out += x\n"),
     "change": lambda x: x.sort(),
+    "show": define_in_cell("\ndef show(x):\n    print(x)\n    return None\n"),
+    "names": ["a"],
+    "RATE": 3.0,
 }
 
 
@@ -168,6 +175,552 @@ def test_right_code_has_no_slip(lines):
     assert find_slip(*lines) is None
 
 
+@pytest.mark.parametrize(
+    ("code", "is_certain", "text", "nudge"),
+    [
+        (
+            "for i in x:\n    if i:\n        return i\n    else:\n        return n",
+            True,
+            ("both branches in the loop end in `return`, so your function ends in its first turn."),
+            "How far must the `return` be indented?",
+        ),
+        (
+            "while n:\n    return x",
+            True,
+            "the `return` is inside the loop, so your function ends in its first turn.",
+            "After which turn should the loop end?",
+        ),
+        (
+            "return x,",
+            True,
+            (
+                "the comma at the end makes a tuple: a value with a comma after it is a tuple with "
+                "one entry."
+            ),
+            "",
+        ),
+        (
+            "y =+ x\nreturn y * n",
+            True,
+            (
+                "Python reads `=+` as `= +`: the line assigns a new value. To change the old "
+                "value, write `+=`."
+            ),
+            "",
+        ),
+        (
+            "y = n * [[]]\ny[0][1] = x\nreturn y",
+            True,
+            "the `*` repeats one and the same row: a change of one changes all.",
+            "How can a loop, or NumPy, make a row of its own for each place?",
+        ),
+        (
+            "x == n\nreturn x",
+            True,
+            "`==` only compares, and the answer is lost. An assignment has one `=`.",
+            "Which name should get a new value on this line?",
+        ),
+        (
+            "layer(x)\nreturn x * n",
+            True,
+            "the result of `layer` is not kept.",
+            "Which name should the result get, and where is it used?",
+        ),
+        (
+            "x.sum() + n\nreturn x",
+            True,
+            "a value is computed and not kept: nothing is changed by this line.",
+            "Which name should the result get, and where is it used?",
+        ),
+        (
+            "return x.transpose([0, 1]) * n",
+            True,
+            (
+                "NumPy's `transpose` does not exchange two axes, as PyTorch's does. It takes the "
+                "new order of all axes, and 0, 1 is the order that a matrix already has. So "
+                "nothing changes."
+            ),
+            "How does NumPy exchange two axes? There is `.T`, and there is `np.swapaxes`.",
+        ),
+        (
+            "x = 3 * n\nreturn x",
+            True,
+            "the argument `x` gets another value before its own was used, so that this is lost.",
+            "Which lines mean the argument `x`, and which the new value?",
+        ),
+        (
+            "return x | n > 1",
+            True,
+            (
+                "Python computes `&` and `|` before `<`, `>=` and `==`. Put each comparison into "
+                "brackets, such as `(i >= 0) & (i < n)`."
+            ),
+            "",
+        ),
+        (
+            "y = np.where(x > n)\nreturn y[-1]",
+            True,
+            (
+                "the result is a tuple with an array of places for each axis, not the array of "
+                "places itself."
+            ),
+            "Which index takes the array out of the tuple?",
+        ),
+        (
+            "return x * (n ** -1 / 2)",
+            True,
+            "the power ends before the `/`: Python computes `(n ** (-1)) / 2`.",
+            "Where do brackets belong?",
+        ),
+        (
+            "return 2.5 ** -1.5 * n * x",
+            True,
+            "the power ends before the `*`: Python computes `(2.5 ** (-1.5)) * n`.",
+            "Where do brackets belong?",
+        ),
+        (
+            "return x / n / 1 + n",
+            True,
+            "the division ends before the `+`: Python computes `(x / n / 1) + n`.",
+            "Where do brackets belong?",
+        ),
+        (
+            "return np.min(x, n * x)",
+            True,
+            (
+                "the second argument of `np.min` is the axis, not another array. For two arrays, "
+                "entry by entry: `np.minimum(a, b)`."
+            ),
+            "",
+        ),
+        (
+            "return x - layer + n",
+            True,
+            "`layer` is a function that was not called: its brackets are missing.",
+            "",
+        ),
+        (
+            "return np.add(x, n, x)",
+            True,
+            "`np.add` computes with 2 arrays; one more is the array that gets the result.",
+            "",
+        ),
+        (
+            "np.add(x, n, x)\nreturn x",
+            False,
+            "`np.add` computes with 2 arrays; one more is the array that gets the result.",
+            "",
+        ),
+        (
+            "return x * random.random() + n",
+            True,
+            "a random number is drawn. The result must depend on the arguments alone.",
+            "",
+        ),
+        (
+            "return x @ Q",
+            True,
+            (
+                "`Q` is a variable of the notebook: it is the same in every call. Your code does "
+                "not use `n`, which is among its arguments."
+            ),
+            "Which argument do you mean by `Q`?",
+        ),
+        (
+            "return x * heads",
+            True,
+            (
+                "`heads` is a variable of the notebook: it is the same in every call. Your code "
+                "does not use `n`, which is among its arguments."
+            ),
+            "Which argument do you mean by `heads`?",
+        ),
+        (
+            "return x @ Q + n",
+            False,
+            "`Q` is a variable of the notebook: it is the same in every call.",
+            "Which argument do you mean by `Q`?",
+        ),
+        ("return 7", False, "Your code never uses its arguments `x` and `n`.", ""),
+        (
+            "return x ^ 2 + n",
+            False,
+            "`^` combines the bits of whole numbers. In Python a power is written `**`.",
+            "",
+        ),
+        (
+            "return sum(x, x.sum()) + n",
+            False,
+            (
+                "Python's `sum` adds up the entries of its first argument along the first axis; "
+                "the second argument is the start."
+            ),
+            "",
+        ),
+        ("y = x + n\nreturn x", False, "`y` gets a value that is never used.", ""),
+        (
+            "for i in range(len(x) - 1):\n    n += x[i]\nreturn n",
+            False,
+            "`i` runs from 0 to len(x) - 2, because `range` stops before its argument.",
+            "What is the last `i` that the loop needs?",
+        ),
+        (
+            (
+                "seen = {}\nfor i in range(n):\n    seen[x[i]] = i\n    j = seen.get(x[0])\n    n "
+                "+= 1 if not j else 2\nreturn n"
+            ),
+            True,
+            "`j` counts as false if it is None, and also if it is 0: the first index.",
+            "How does Python ask whether `j` is None?",
+        ),
+        (
+            "return 2 ** -1 * 3 * n * x",
+            True,
+            "the power ends before the `*`: Python computes `(2 ** (-1)) * 3`.",
+            "Where do brackets belong?",
+        ),
+        (
+            "return n ** -1 / 2 * x",
+            True,
+            "the power ends before the `/`: Python computes `(n ** (-1)) / 2`.",
+            "Where do brackets belong?",
+        ),
+        (
+            "return x / 1.0 - n",
+            True,
+            "the division ends before the `-`: Python computes `(x / 1.0) - n`.",
+            "Where do brackets belong?",
+        ),
+        (
+            "for i in range(n * 2 - 1):\n    x[i] = 0\nreturn x",
+            False,
+            "`i` runs from 0 to n * 2 - 2, because `range` stops before its argument.",
+            "What is the last `i` that the loop needs?",
+        ),
+        (
+            "return np.exp(x, n)",
+            True,
+            "`np.exp` computes with 1 array; one more is the array that gets the result.",
+            "",
+        ),
+        (
+            "return x * names",
+            True,
+            (
+                "`names` is a variable of the notebook: it is the same in every call. Your code "
+                "does not use `n`, which is among its arguments."
+            ),
+            "Which argument do you mean by `names`?",
+        ),
+    ],
+)
+def test_the_whole_of_a_slip_is_told(code, is_certain, text, nudge):
+    slip = find_slip(*code.split("\n"))
+    start = ""
+    if slip.line:
+        line = code.split("\n")[slip.line - 3].strip()
+        start = f"In line {slip.line} of your cell, `{line}`, "
+    assert slip.means == start + text
+    assert (slip.is_certain, slip.nudge) == (is_certain, nudge)
+
+
+@pytest.mark.parametrize(
+    ("code", "option", "text", "nudge"),
+    [
+        (
+            "return x.repeat(n, 1)",
+            "raises_error",
+            (
+                "the second argument of NumPy's `repeat` is an axis: this repeats along axis 1. "
+                "(PyTorch's `repeat` takes a number for each axis; `np.tile` does that in NumPy.)"
+            ),
+            "Along which axis should the array become longer?",
+        ),
+        (
+            "y = x.sum(axis=1)\nreturn y * n",
+            "fails_with_more_axes",
+            (
+                "`axis=1` is the last axis of a matrix, but the middle one of an array with three "
+                "axes. The last axis is always axis -1."
+            ),
+            "Which axis do you mean if the array has one more in front?",
+        ),
+        (
+            "return x.shape[2] * n",
+            "fails_with_more_axes",
+            (
+                "`x.shape[2]` is the last of three axes, but not of four. The last axis is always "
+                "axis -1."
+            ),
+            "Which axis do you mean if the array has one more in front?",
+        ),
+        (
+            "return x.sum(axis=2) * n",
+            "fails_with_more_axes",
+            (
+                "`axis=2` is the last of three axes, but not of four. The last axis is always axis "
+                "-1."
+            ),
+            "Which axis do you mean if the array has one more in front?",
+        ),
+    ],
+)
+def test_the_whole_of_a_slip_that_needs_a_reason_is_told(code, option, text, nudge):
+    slip = find_slip(*code.split("\n"), **{option: True})
+    line = code.split("\n")[0]
+    assert slip.means == f"In line 3 of your cell, `{line}`, {text}"
+    assert (slip.line, slip.is_certain, slip.nudge) == (3, True, nudge)
+    assert find_slip(*code.split("\n")) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "words"),
+    [
+        ("return x, # last", 3, "the comma at the end makes a tuple"),
+        ("x =- n\nreturn x", 3, "Python reads `=-` as `= -`"),
+        (
+            "y = [[i for i in x]] * n\ny[0][1] = x\nreturn y",
+            3,
+            "the `*` repeats one and the same row",
+        ),
+        ("y = [{}] * n\ny[0][1] = x\nreturn y", 3, "the `*` repeats one and the same row"),
+        ("y = [n * [0]] * n\ny[0][1] = x\nreturn y", 3, "the `*` repeats one and the same row"),
+        ("y = [list(x)] * n\ny[0][1] = x\nreturn y", 3, "the `*` repeats one and the same row"),
+        ("return 0 <= x & n", 3, "Python computes `&` and `|` before `<`, `>=` and `==`. Put e"),
+        ("return x + 2 ^ n", 3, "`^` combines the bits of whole numbers. In Python a power is"),
+        ("x.T\nreturn x * n", 3, "a value is computed and not kept"),
+        ("x\nreturn x * n", 3, "a value is computed and not kept"),
+        ("-x\nreturn x * n", 3, "a value is computed and not kept"),
+        ("x and n\nreturn x * n", 3, "a value is computed and not kept"),
+        ("abs(x) + n\nreturn x", 3, "a value is computed and not kept"),
+        ("x[0, 1]\nreturn x * n", 3, "a value is computed and not kept"),
+        (
+            "random.shuffle(x)\nreturn x * n",
+            3,
+            "a random number is drawn. The result must depend on the argu",
+        ),
+        (
+            "np.random.shuffle(x)\nreturn x * n",
+            3,
+            "a random number is drawn. The result must depend on the argu",
+        ),
+        (
+            "random.sum(x)\nreturn x * n",
+            3,
+            "a random number is drawn. The result must depend on the argu",
+        ),
+        ("x.dot(n)\nreturn x", 3, "a value is computed and not kept"),
+        ("numpy.exp(x)\nreturn x * n", 3, "a value is computed and not kept"),
+        ("x.replace(1, n)\nreturn x", 3, "a value is computed and not kept"),
+        (
+            "y = np.nonzero(x > n)\nreturn min(y)",
+            3,
+            "the result is a tuple with an array of places for each axis,",
+        ),
+        (
+            "y = np.nonzero(x > n)\nreturn sum(y)",
+            3,
+            "the result is a tuple with an array of places for each axis,",
+        ),
+        (
+            "return np.transpose(x, (-2, -1)) * n",
+            3,
+            "NumPy's `transpose` does not exchange two axes, as PyTorch's",
+        ),
+        (
+            "return x.transpose((0, 1)) * n",
+            3,
+            "NumPy's `transpose` does not exchange two axes, as PyTorch's",
+        ),
+        ("x = n", 0, "Your code never uses its argument `x`."),
+        (
+            (
+                "seen = {}\nfor i, t in enumerate(x):\n    seen[t] = i\n    j = seen.get(n)\n    "
+                "while j:\n        n += 1\nreturn n"
+            ),
+            7,
+            "`j` counts as false if it is None, and also if it is 0",
+        ),
+        (
+            "return np.sum(x, n, x)",
+            3,
+            "the second argument of `np.sum` is the axis, not another arr",
+        ),
+        (
+            "np.random.seed()\nreturn x * n * np.random.rand()",
+            3,
+            "a random number is drawn. The result must depend on the argu",
+        ),
+        (
+            "return np.random.default_rng().normal() * x * n",
+            3,
+            "a random number is drawn. The result must depend on the argu",
+        ),
+        (
+            "return numpy.random.rand() * x * n",
+            3,
+            "a random number is drawn. The result must depend on the argu",
+        ),
+        ("return x * RATE", 0, "Your code never uses its argument `n`."),
+        ("return Q.T * heads", 3, "`heads` is a variable of the notebook"),
+        (
+            "return sum(x, len(x)) + n",
+            3,
+            "Python's `sum` adds up the entries of its first argument alo",
+        ),
+    ],
+)
+def test_a_slip_is_found_in_each_of_its_forms(code, line, words):
+    slip = find_slip(*code.split("\n"))
+    assert slip.line == line and words in slip.means
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "return np.random.default_rng(n).normal() * x",
+        "return random.Random(n).random() * x",
+        "return x.sort() or n",
+        "y = [[0] * n] * n\ny[0].append(x)\nreturn y",
+        "for i in x:\n    if i < n:\n        break\n    return i",
+        "def g(y):\n    for i in y:\n        return i\nreturn g(x) * n",
+        "y = (\n    x,\n)\nreturn y * n",
+        "y=-n\nreturn x + y",
+        "return x ^ n",
+        "return x ^ True + n",
+        "return 2 * x ^ n",
+        "return x ^ n * 2",
+        "return n & 1 in x",
+        "return n - 1 == x",
+        "y = [[0], [1]] * n\ny[0][1] = x\nreturn y",
+        "y = [[0]] * n\nreturn y + x",
+        "abs(x)\nreturn x * n",
+        "x[0]\nreturn x * n",
+        "np.apply_along_axis(n, x)\nreturn x",
+        "np.save('f', x)\nreturn x * n",
+        "np.set_printoptions(precision=n)\nreturn x",
+        "np.add.at(x, 0, n)\nreturn x",
+        "ax.view(30, n)\nreturn x",
+        "plt.clip(n)\nreturn x",
+        "x.insert(0, n)\nreturn x",
+        "x.dot(n, x)\nreturn x",
+        "show(x)\nreturn x * n",
+        "y = np.nonzero(x > n)\nreturn abs(y)",
+        "y = np.where(x > n)\nreturn y[2]",
+        "return n ** 1 / x",
+        "return 2 ** -2 * 3 * n * x",
+        "return n ** -2 * x",
+        "return 100 ** 2 * n * x",
+        "return x / 2 - n",
+        "return x / 1 * n",
+        "return x.transpose(0, 1, 2) * n",
+        "return x.transpose() * n",
+        "if n:\n    x = n\nreturn x * n",
+        "print(x)\nx = n\nreturn x",
+        "x: int = n\nreturn x",
+        (
+            "seen = {}\nfor i, t in enumerate(x):\n    seen[t] = i\n    j = seen.get(n)\n    "
+            "if j is None:\n        n += 1\nreturn n"
+        ),
+        (
+            "seen = {}\nfor i, t in zip(x, x):\n    seen[t] = i\n    j = seen.get(n)\n    if "
+            "j:\n        n += 1\nreturn n"
+        ),
+        (
+            "other, seen = {}, {}\nfor i, t in enumerate(x):\n    seen[t] = i\n    j = "
+            "other.get(n)\n    if j:\n        n += 1\nreturn n"
+        ),
+        "for i in range(n - 1):\n    x[1 + i] = 0\nreturn x",
+        "for i in range(n - 1):\n    x[n - i] = 0\nreturn x",
+        "for i in range(n - 1):\n    x[-i] = 0\nreturn x",
+        "for i in range(n - 2):\n    x[i] = 0\nreturn x",
+        "for i in reversed(n - 1):\n    x[i] = 0\nreturn x",
+        "return x * np.add + n",
+        "return x * layer(n)",
+        "return sum(x, 0) * n",
+        "return sum(x, n * 2)",
+        "return x.sum(x, n)",
+        "return math.sum(x, n)",
+        "_y = x * n\nreturn x",
+        "y[0] = n\nreturn x * y",
+        "y += n\nreturn x",
+        "return locals()",
+        "return x * heads * n",
+        "return x * names * n",
+        "return [Q for Q in x] * n",
+        "return lambda Q: Q * x * n",
+        "global Q\nQ = n\nreturn Q * x",
+        "return f(x, n)",
+        "return x.sum(axis=1, keepdims=n)",
+    ],
+)
+def test_code_that_only_looks_like_a_slip_has_none(code):
+    assert find_slip(*code.split("\n")) is None
+
+
+# A line with each slip, the gravest first. Those of the first part may cause a misconception.
+CAUSES = {
+    "for i in x:\n    return i": "ends in its first turn",
+    "y = x.sort()": "the value is None",
+    "y = n,": "the comma at the end",
+    "y =- n": "Python reads `=-`",
+    "y = [[n]] * n\ny[0][0] = 1": "repeats one and the same row",
+    "x.T": "a value is computed and not kept",
+    "y = x.transpose(0, 1)": "So nothing changes.",
+    "y = x.repeat(n, 1)": "this repeats along axis 1",
+}
+OTHERS = {
+    "x = 1": "the argument `x` gets another value",
+    "y = x.sum(axis=1)": "`axis=1` is the last axis of a matrix",
+    "y = x & n > 0": "Put each comparison into brackets",
+    "z = np.nonzero(x > 1)\ny = len(z)": "the result is a tuple",
+    "y = n ** 1 / 2": "the power ends before",
+    "y = n / 1 - 2": "the division ends before",
+    "y = np.max(x, n * x)": "the second argument of `np.max` is the axis",
+    "y = layer @ x": "was not called",
+    "y = np.add(x, n, x)": "`np.add` computes with 2 arrays",
+    "y = np.random.rand()": "a random number is drawn",
+    "y = x @ Q": "is a variable of the notebook",
+    "y = n ^ 2": "`^` combines the bits",
+    "y = sum(x, n)": "the second argument is the start",
+    "unused = n": "gets a value that is never used",
+    "for i in range(n - 1):\n    x[i] = 0": "`i` runs from 0 to n - 2",
+}
+
+
+@pytest.mark.parametrize("slips", [CAUSES, OTHERS, dict([*CAUSES.items()][-1:]) | OTHERS])
+def test_of_two_slips_the_graver_is_told(slips):
+    for (first, words), second in pairwise(slips.items()):
+        lines = [*second[0].split("\n"), *first.split("\n"), "return x, y, n"]
+        if first == "x = 1":
+            lines = [first, *second[0].split("\n"), "return x, y, n"]
+        slip = find_slip(*lines, raises_error=True, fails_with_more_axes=True)
+        assert words in slip.means
+
+
+@pytest.mark.parametrize("code", [*CAUSES, *OTHERS])
+def test_beside_a_misconception_a_slip_is_told_if_it_can_be_the_cause(code):
+    lines = (*code.split("\n"), "return x, y, n, i")
+    options = {"raises_error": True, "fails_with_more_axes": True}
+    slip = find_slip(*lines, has_misconception=True, **options)
+    if code in CAUSES or code.startswith("unused"):
+        assert {**CAUSES, **OTHERS}[code] in slip.means and slip.is_certain
+    else:
+        assert slip is None
+
+
+def test_names_that_the_function_never_uses_are_listed():
+    assert find_slip("return 7").unused_names == ("x", "n")
+    assert find_slip("return n", head="def f(n, *, y=1, z=2):").unused_names == ("y", "z")
+    assert find_slip("return n", unused_arguments=("y",), head="def f(n, y, z):").unused_names == (
+        "z",
+    )
+    text = find_slip("return Q", raises_error=True).means
+    assert text.endswith(" Your code does not use `x` and `n`, which are among its arguments.")
+    assert find_slip("return x[: names[0]] + n", raises_error=True) is None
+    assert find_slip("return x[:RATE] + n", raises_error=True) is None
+
+
 def test_an_axis_counted_from_the_start_is_named_if_only_more_axes_fail():
     lines = ["y = x.sum(axis=1) + x.shape[1]", "return y * n"]
     assert find_slip(*lines) is None
@@ -287,6 +840,22 @@ def test_what_is_suspect_only_beside_an_error_is_named_only_there():
         (["return x[0] * n"], "Is there an index `[0]` too many?", True),
         (["return x * n"], "Is there a transpose or a `.T` too many?", False),
         (["return x.T * n"], "Is there a transpose or a `.T` too many?", True),
+        (["y = np.where(x)", "return y[n]"], "Is your mask right?", True),
+        (["mask = x > n", "return mask"], "Is your mask right?", True),
+        (["return x * n"], "Is your mask right?", False),
+        (["return x[n, 0]"], "Is there an index `[0]` too many?", False),
+        *(
+            ([f"return {code}"], "Is there a transpose or a `.T` too many?", True)
+            for code in (
+                "x.mT * n",
+                "x.transpose(1, 0) * n",
+                "np.swapaxes(x, 0, n)",
+                "np.moveaxis(x, 0, n)",
+                "np.einsum('ij->ji', x) * n",
+            )
+        ),
+        (["return x.T * n"], "Which axis should `transpose` leave?", False),
+        (["return x.transpose() * n"], "Which axis should `transpose` leave?", True),
         (["return x * n"], "Does check(layer) pass? Correct that, and let `f` call it.", True),
     ],
 )
@@ -326,6 +895,50 @@ def test_a_result_of_none_is_explained():
     )
     inner = explain_missing_result_of("def g(y):", "    return y", "g(x)")
     assert "belongs to the function that you define inside yours" in inner.means
+
+
+def test_the_hint_on_a_missing_result_is_that_of_its_cause():
+    slip = explain_missing_result_of("if x > 3:", "    return x")
+    assert slip.line == 0 and slip.means.startswith("In this case your function gives None,")
+    assert slip.nudge.startswith("Which lines run in this case? A `print` before the `return`")
+    slip = explain_missing_result_of("def g(y):", "    return y", "g(x)")
+    assert slip.means.endswith("so your own function has none, and gives None.")
+    assert slip.nudge == "Where do you call the inner function, and what happens to its result?"
+    assert explain_missing_result_of("def g(y):", "    return", "return") is None
+    both = explain_missing_result_of("def g(y):", "    return y", "if x:", "    return g(x)")
+    assert "Perhaps no `return` line runs" in both.means
+    assert explain_missing_result(np.exp) is None
+
+
+@pytest.mark.parametrize(
+    ("find", "line", "words"),
+    [
+        (find_squeeze_of_all_axes, "y = x.squeeze()", "removes every axis of length 1."),
+        (find_squeeze_of_all_axes, "y = np.squeeze(x)", "removes every axis of length 1."),
+        (find_squeeze_of_all_axes, "y = numpy.squeeze(x)", "removes every axis of length 1."),
+        (find_squeeze_of_all_axes, "y = x.squeeze(1)", None),
+        (find_squeeze_of_all_axes, "y = x.squeeze(axis=1)", None),
+        (find_squeeze_of_all_axes, "y = np.squeeze(x, 1)", None),
+        (find_squeeze_of_all_axes, "y = np.squeeze(x, axis=1)", None),
+        (find_cause_of_none, "y = x.get(3)", "gives None for a key that the dict does not have"),
+        (find_cause_of_none, "y = x.get(3, 0)", None),
+        (find_cause_of_none, "y = x.get(3, default=0)", None),
+        (find_cause_of_none, "y = get(3)", None),
+        (find_cause_of_none, "y = x.get(3).sort()", "the value is None. `.sort` changes"),
+        (find_in_place_call, "y = x.append(3)", "the value is None. `.append` changes"),
+        (find_in_place_call, "x.append(x.get(3))", None),
+        (find_uncalled_function, "y = x @ layer", "`layer` is a function that was not called"),
+        (find_uncalled_function, "y = x @ layer(x)", None),
+        (find_tuple_of_places, "y = len(np.nonzero(x))", None),
+    ],
+)
+def test_the_cause_of_an_error_is_looked_for_in_the_source(find, line, words):
+    slip = find(define_in_cell(f"\ndef f(x):\n    {line}\n    return y\n", **NOTEBOOK))
+    if words is None:
+        assert slip is None
+    else:
+        assert slip.line == 3 and words in slip.means
+    assert find(np.exp) is None
 
 
 def test_where_none_or_a_tuple_in_an_error_comes_from_is_named():
@@ -420,6 +1033,33 @@ def test_an_infinite_number_that_the_code_writes_is_named_with_its_sign():
     function = define_in_cell("\ndef f(x):\n    return np.where(x, float('inf'), x)\n")
     assert "you write inf yourself" in find_written_infinity(function, "inf").means
     assert find_written_infinity(function, "-inf") is None
+
+
+@pytest.mark.parametrize(
+    ("code", "number"),
+    [
+        ("np.inf", "inf"),
+        ("numpy.inf", "inf"),
+        ("math.inf", "inf"),
+        ("-math.inf", "-inf"),
+        ("-numpy.inf", "-inf"),
+        ("float('inf')", "inf"),
+        ("float('-inf')", "-inf"),
+        ("-float('inf')", "-inf"),
+        ("torch.inf", None),
+        ("np.info", None),
+        ("x.inf", None),
+    ],
+)
+def test_an_infinite_number_is_found_as_it_may_be_written(code, number):
+    function = define_in_cell(f"\ndef f(x):\n    return x * {code}\n")
+    for each in ("inf", "-inf"):
+        slip = find_written_infinity(function, each)
+        assert (slip is not None) == (each == number)
+        if slip:
+            assert f"you write {number} yourself" in slip.means
+            assert slip.nudge == "Which numbers are expected in these places?"
+    assert find_written_infinity(np.exp, "inf") is None
 
 
 def test_a_hint_on_transpose_is_given_to_code_that_has_one():
