@@ -190,3 +190,283 @@ def test_a_wrong_default_is_named_as_a_value_of_its_own_type(wrong_default, defa
         f"The call leaves `step` out, so your function uses {wrong_default!r}. With "
         f"`step={default!r}` your function gives the expected result. "
     )
+
+
+def explain_cases(function, right, *inputs, passing=(), **options):
+    """Return the explanation of a wrong function in several failing cases."""
+    failing, correct = (
+        [TestCase("", Inputs(arguments), right(*arguments), {}) for arguments in group]
+        for group in (inputs, passing)
+    )
+    return explain_by_arguments(function, failing, ComparisonRules(), passing=correct, **options)
+
+
+SIZES = ((3, 5), (4, 7), (6, 2))
+
+
+@pytest.mark.parametrize(
+    ("excess", "words"),
+    [
+        (lambda n, d: n, "too large by `n`"),
+        (lambda n, d: -d, "too small by `d`"),
+        (lambda n, d: 16 * n * d, "too large by 16 · `n` · `d`"),
+        (lambda n, d: -2 * n * d**2, "too small by 2 · `n` · `d`²"),
+        (lambda n, d: n**2 * d**2, "too large by `n`² · `d`²"),
+        (lambda n, d: 17 * n, None),
+        (lambda n, d: n**3, None),
+        (lambda n, d: n + 1, None),
+        (lambda n, d: 5, None),
+    ],
+)
+def test_a_count_that_is_wrong_by_a_product_of_sizes_is_told_so(excess, words):
+    def right(n, d):
+        return 1000 * n * d
+
+    text = explain_cases(lambda n, d: right(n, d) + excess(n, d), right, *SIZES)
+    if words is None:
+        assert not text.startswith("In every failing case")
+    else:
+        assert text == (
+            f"In every failing case your number is {words}. "
+            "Which part of the formula has that many numbers?"
+        )
+    one = explain_cases(lambda n, d: right(n, d) + excess(n, d), right, SIZES[0])
+    assert not one.startswith("In every failing case")
+
+
+def test_only_whole_numbers_are_taken_for_counts():
+    text = explain_cases(lambda n, d: 2.0 * n * d + n, lambda n, d: 2.0 * n * d, *SIZES)
+    assert not text.startswith("In every failing case")
+    text = explain_cases(lambda n, d: 2 * n * d + 1, lambda n, d: 2 * n * d, (1, 2), (1, 3))
+    assert not text.startswith("In every failing case")
+    # A size of 0 in the first case tells nothing of a factor.
+    assert explain_cases(lambda n: n * n, lambda n: n * n + n, (0,), (4,)) == ""
+
+
+def test_a_function_of_the_arguments_is_asked_twice():
+    count = itertools.count()
+    text = explain(lambda x: x + next(count), lambda x: np.exp(x), X)
+    assert text == (
+        "Called twice with the same arguments, your function gives two different results. Either "
+        "it draws a random number, or it stores something between calls. The result must depend on "
+        "the arguments alone; if the function needs a random number, an argument gives it."
+    )
+    assert explain(lambda x: x.nothing, lambda x: np.exp(x), X) == ""
+    assert explain(lambda x: None, lambda x: np.exp(x), X) == ""
+    assert explain(lambda: X, lambda x: np.exp(x), X) == ""  # the arguments do not fit
+
+
+def test_the_whole_sentence_on_an_argument_without_effect():
+    def right(x, y):
+        return np.exp(x) * y
+
+    text = explain(lambda x, y: np.tan(x), right, X, W)
+    assert text == (
+        "Your result does not depend on `y`: it stays the same if other numbers are in `y`. "
+        "Where should your code use them?"
+    )
+    # Neither nan nor whole numbers show what a result depends on.
+    assert explain(lambda x, y: x * np.nan, right, X, W) == ""
+    assert explain(lambda x, y: 3, lambda x, y: 5, X, W) == ""
+    whole = np.arange(12).reshape(3, 4)  # the array that is not used holds no floats
+    assert "does not depend" not in explain(lambda x, y: np.tan(x), right, X, whole)
+    infinite = np.full(3, np.inf)
+    assert "does not depend" not in explain(
+        lambda x, y: np.tan(x), lambda x, y: np.exp(x), X, infinite
+    )
+
+
+def test_a_case_in_which_the_argument_counts_refutes_that_it_has_no_effect():
+    def right(x, y):
+        return np.exp(x) + y
+
+    def wrong(x, y):  # uses y for a matrix of two rows only
+        return np.exp(x) + y if len(x) == 2 else np.tan(x)
+
+    failing, passing = (X, W), (X[:2], W[:2])
+    assert "does not depend on `y`" in explain_cases(wrong, right, failing)
+    assert explain_cases(wrong, right, failing, passing=[passing]) == ""
+    assert explain_cases(wrong, right, failing, (X.T, W.T)).startswith(
+        "Your result does not depend"
+    )
+
+
+def test_a_change_counts_only_if_it_makes_every_failing_case_right():
+    def right(x, n):
+        return x[:n] ** 2
+
+    def wrong(x, n):
+        return x[: n + 1 if len(x) == 3 else n + 2] ** 2
+
+    x = np.linspace(0.3, 1.9, 9)
+    assert explain_cases(wrong, right, (x[:3], 2)).startswith("With `n` decreased by 1, your")
+    assert explain_cases(wrong, right, (x[:3], 2), (x, 4)) == ""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "arguments", "text"),
+    [
+        (
+            lambda a, b: a / b,
+            lambda a, b: b / a,
+            (2.0, 3.0),
+            "With `a` and `b` exchanged, your function gives the expected result. Are the two "
+            "exchanged in your code?",
+        ),
+        (
+            lambda a, b: a**2 - b,
+            lambda a, b: a**2 + b,
+            (2.0, 5.0),
+            "With the opposite sign of `b`, your function gives the expected result. Is there a "
+            "minus too many, or one missing?",
+        ),
+        (
+            lambda a, b: a + 3 / b,
+            lambda a, b: a + 3 * b,
+            (2.0, 5.0),
+            "With `1 / b` in place of `b`, your function gives the expected result. Do you multiply "
+            "where you should divide, or divide where you should multiply?",
+        ),
+        (
+            lambda a: np.exp(2 * a),
+            np.exp,
+            (X,),
+            "With `a` multiplied by ½, your function gives the expected result. Is there a factor "
+            "too many or one missing?",
+        ),
+        (
+            lambda a: np.cumsum(a.T, axis=0),
+            lambda a: np.cumsum(a, axis=0),
+            (np.linspace(0.3, 1.9, 9).reshape(3, 3),),
+            "With `a` transposed, your function gives the expected result. Is there a `.T` too "
+            "many, or one missing?",
+        ),
+        (
+            lambda a, m: np.where(m, a, a**2),
+            lambda a, m: np.where(m, a**2, a),
+            (X, X > 1),
+            "With True and False exchanged in `m`, your function gives the expected result. What "
+            "does True stand for in `m`, by the docstring?",
+        ),
+        (
+            lambda a, n: a[n - 1] * 2,
+            lambda a, n: a[n] * 2,
+            (X, 1),
+            "With `n` increased by 1, your function gives the expected result. Do you count from 0 "
+            "or from 1, and should the last one be included?",
+        ),
+        (
+            lambda a, n: a[n + 1] * 2,
+            lambda a, n: a[n] * 2,
+            (X, np.array([1, 0])),
+            "With `n` decreased by 1, your function gives the expected result. Do you count from 0 "
+            "or from 1, and should the last one be included?",
+        ),
+    ],
+)
+def test_the_whole_sentence_on_a_change_that_repairs(wrong, right, arguments, text):
+    assert explain(wrong, right, *arguments) == text
+
+
+def test_arguments_are_exchanged_only_where_that_has_a_meaning():
+    def right(x, y):
+        return np.exp(x) - y
+
+    def wrong(x, y):
+        return np.exp(y) - x
+
+    assert "exchanged" in explain(wrong, right, X, W)
+    assert "exchanged" not in explain(wrong, right, X, X[:1])  # of other shapes
+    assert "exchanged" not in explain(wrong, right, 2, 3)  # whole numbers may be anything
+    assert "exchanged" in explain(lambda x, y: x / y, lambda x, y: y / x, 2.0, 3.0)
+    assert "exchanged" not in explain(lambda x, y: x / y, lambda x, y: y / x, 2, 3.0)
+    assert "exchanged" not in explain(lambda x, y: x, lambda x, y: x + 1, 2.0, 2.0)
+    assert "exchanged" not in explain(wrong, right, X[:1, :1], W[:1, :1])  # of one number
+
+
+def test_where_a_result_is_not_finite_no_number_is_changed():
+    def right(x):
+        return np.sqrt(x)
+
+    negative = np.linspace(0.3, 1.9, 9)
+    assert "opposite sign" in explain(lambda x: np.cbrt(-x), lambda x: np.cbrt(x), negative)
+    assert explain(lambda x: np.sqrt(-x), right, negative) == ""
+    assert explain(lambda x: np.sqrt(x / 2 - 0.9), lambda x: np.sqrt(x - 0.9), negative + 0.7) == ""
+
+
+def test_fewer_numbers_than_may_agree_by_chance_are_no_combination():
+    def right(x):
+        return np.exp(x)
+
+    n = argument_probe.MIN_COMPARED_NUMBERS
+    for size in (n - 1, n):
+        x = np.linspace(0.3, 1.9, size)
+        text = explain(lambda x: right(x) + x, right, x)
+        assert text.startswith("The value that you return is the expected result plus") == (
+            size == n
+        )
+    x, y = np.linspace(0.3, 1.9, n).reshape(1, n), np.linspace(1, 2, n)
+    text = explain(lambda x, y: y**2 + x[0], lambda x, y: y**2, x, y)
+    assert "the expected result plus `x`" in text  # a row for a vector
+    half = (x[0, : n // 2], y[: n // 2])
+    text = explain_cases(lambda x, y: y**2 + x, lambda x, y: y**2, half, half)
+    assert "the expected result plus `x`" in text  # the numbers of all cases count
+
+
+def test_a_default_is_changed_only_where_the_call_leaves_it_out():
+    def wrong(x, step=1):
+        return np.exp(x * (step + 2))
+
+    def right(x, step=0):
+        return np.exp(x * (step + 2))
+
+    x = np.linspace(0.3, 1.9, 9)
+    assert explain(wrong, right, x) == (
+        "The call leaves `step` out, so your function uses 1. With `step=0` your function gives the "
+        "expected result. Compare the default in your `def` line with the stub's, and the uses of "
+        "this argument."
+    )
+    assert "leaves" not in explain_cases(
+        wrong, lambda x, step=0: np.exp(x * (0 if step == 1 else step + 2)), (x,), (x, 1)
+    )
+
+
+def test_no_more_calls_are_made_than_the_limit(monkeypatch):
+    calls = []
+
+    def wrong(x, n):
+        calls.append(n)
+        return x[: n + 1] ** 2
+
+    def right(x, n):
+        return x[:n] ** 2
+
+    x = np.linspace(0.3, 1.9, 9)
+    text = explain(wrong, right, x, 2)
+    assert text.startswith("With `n` decreased by 1")
+    needed = len(calls) - 1  # the first call is the one that is repeated
+    for limit, is_found in ((needed, True), (needed - 1, False)):
+        monkeypatch.setattr(argument_probe, "MAX_CALLS", limit)
+        calls.clear()
+        assert (explain(wrong, right, x, 2) == text) == is_found
+        assert len(calls) == limit + 1
+
+
+def test_arrays_that_the_reference_does_not_use_are_those_of_the_largest_small_case(monkeypatch):
+    def reference(x, y):
+        return np.exp(x) + (y[0] if len(x) > 3 else 0)
+
+    def make(size):
+        inputs = Inputs((np.linspace(0.3, 1.9, size), np.linspace(2, 3, size)))
+        return TestCase("", inputs, reference(*inputs.args), {})
+
+    rules = ComparisonRules()
+    find = argument_probe.find_unused_arrays
+    assert find(reference, [make(2), make(3)], rules) == ("y",)
+    assert find(reference, [make(9), make(3)], rules) == ()
+    monkeypatch.setattr(argument_probe, "MAX_INPUT_NUMBERS", 8)
+    assert find(reference, [make(9), make(3)], rules) == ("y",)
+    assert find(reference, [make(9)], rules) == ()
+    assert find(reference, [make(3)], ComparisonRules(call="in place")) == ()
+    whole = TestCase("", make(3).inputs, 5, {})
+    assert find(lambda x, y: 5, [whole], rules) == ()
