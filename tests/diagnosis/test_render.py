@@ -1,5 +1,8 @@
 """Test the tables and sentences that show students a wrong answer."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,7 +14,9 @@ from autograder.diagnosis.render import (
     _quote_error_line,
     choose_arrays_to_show,
     format_cell,
+    list_paragraphs,
     render_html,
+    render_tables,
     render_text,
 )
 from autograder.judging.judge import judge
@@ -145,3 +150,131 @@ def test_a_printed_text_is_escaped_in_html():
     html = render_html(judge_printed("<b>1 & 2</b>"))
     assert "<pre>&lt;b&gt;1 &amp; 2&lt;/b&gt;</pre>" in html
     assert "It printed" not in render_html(judge_printed("\n"))
+
+
+def judge_one(expected, value, label="a case", rules=None, inputs=(), **outcome):
+    test_case = TestCase(label, Inputs(inputs), expected, {})
+    return judge([test_case], [CallOutcome(value, **outcome)], rules or ComparisonRules(), [])
+
+
+def test_a_small_wrong_answer_is_shown_whole_as_text():
+    finding = judge_one(np.array([1.0, 2.0]), np.array([1.0, 5.0]), inputs=(np.ones(3), 2))
+    assert render_text(finding) == (
+        "In the case “a case”, inputs (3,), 2: 1 of 2 numbers differ. The largest difference is at "
+        "[1]: your value is 5, expected 2.\n"
+        "What it means: All the differing numbers are too large.\n"
+        "Yours:\n[1. 5.]\nExpected:\n[1. 2.]"
+    )
+
+
+def mark_unwritten(finding):
+    case = finding.shown_case
+    difference = replace(case.difference, mistake="not-written-yet")
+    return replace(finding, shown_case=replace(case, difference=difference))
+
+
+def test_the_paragraphs_of_a_verdict_have_an_order():
+    finding = replace(judge_one(1.0, 2.0), means="It means.", nudge="Why?", observation="Seen.")
+    case = finding.shown_case
+    outcome = CallOutcome(None, line="3: return x", within="f")
+    finding = replace(finding, shown_case=replace(case, outcome=outcome))
+    assert list_paragraphs(finding) == [
+        ("In the case “a case”, inputs :", "Seen."),
+        ("Where:", "line 3 of your cell, in `f`: `return x`"),
+        ("What it means:", "It means."),
+        ("To think about:", "Why?"),
+    ]
+    for other in (mark_unwritten(finding), replace(finding, shown_case=None)):
+        assert list_paragraphs(other) == [("", "Seen."), ("", "It means."), ("", "Why?")]
+    assert list_paragraphs(replace(finding, means="", nudge=""))[2:] == []
+
+
+def test_a_verdict_is_escaped_in_html_and_code_is_marked():
+    finding = replace(
+        judge_one(1.0, 2.0, "<a & b>"), observation="`x < 1` & more", means="", nudge="<i>?"
+    )
+    html = render_html(finding)
+    assert "<strong>In the case “&lt;a &amp; b&gt;”, inputs :</strong> " in html
+    assert "<code>x &lt; 1</code> &amp; more" in html
+    assert "<strong>To think about:</strong> &lt;i&gt;?" in html
+    html = render_html(mark_unwritten(finding))
+    assert "<strong>" not in html and "<p style='margin:.35em 0'>&lt;i&gt;?</p>" in html
+
+
+@pytest.mark.parametrize(("size", "is_in_text"), [(64, True), (65, False)])
+def test_a_large_array_is_shown_in_html_only(size, is_in_text):
+    finding = judge_one(np.zeros(size), np.ones(size))
+    assert ("Yours:" in render_text(finding)) == is_in_text
+    assert "<table" in render_html(finding)
+
+
+@pytest.mark.parametrize(
+    ("expected", "value"),
+    [
+        (1.0, 2.0),
+        (np.zeros(2), np.zeros(3)),
+        (np.zeros(2), [0.0, 0.0]),
+        (np.zeros(2), None),
+        (np.array(1.0), np.array(2.0)),
+        ("a", "b"),
+        (np.zeros(2), np.zeros(2)),
+    ],
+)
+def test_without_two_arrays_of_one_shape_there_is_no_table(expected, value):
+    assert choose_arrays_to_show(judge_one(expected, value)) is None
+
+
+def test_of_several_values_the_wrong_one_is_shown():
+    right, wrong = (np.zeros(2), [np.ones(3), np.ones(3)]), (np.zeros(2), [np.ones(3), np.zeros(3)])
+    shown = choose_arrays_to_show(judge_one(right, wrong))
+    assert shown.expected.tolist() == [1, 1, 1] and shown.values.tolist() == [0, 0, 0]
+    assert choose_arrays_to_show(judge_one(np.ones(2), np.full(2, np.nan))).place == ""
+
+
+def test_what_a_view_shows_of_an_array_is_in_the_tables():
+    rules = ComparisonRules(view="numpy:sort")
+    shown = choose_arrays_to_show(
+        judge_one(np.array([3.0, 1.0]), np.array([2.0, 1.0]), rules=rules)
+    )
+    assert shown.expected.tolist() == [1, 3] and shown.values.tolist() == [1, 2]
+
+
+def list_cells(html):
+    """Return the tables of a page: for each its caption, and the texts of its rows."""
+    tables = []
+    for table in html.split("<table")[1:]:
+        caption = re.search(r"<caption[^>]*><b>(\w+)</b>", table)[1]
+        rows = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row) for row in table.split("<tr>")[1:]]
+        tables.append((caption, rows))
+    return tables
+
+
+def test_the_tables_hold_yours_the_expected_and_the_difference():
+    expected, values = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, 2.5], [3.0, 4.0 + 1e-9]])
+    html = render_tables(expected, values, 1e-7)
+    assert list_cells(html) == [
+        ("yours", [["", "0", "1"], ["0", "1", "<b>2.5</b>"], ["1", "3", "4"]]),
+        ("expected", [["", "0", "1"], ["0", "1", "<b>2</b>"], ["1", "3", "4"]]),
+        ("difference", [["", "0", "1"], ["0", "0", "<b>0.5</b>"], ["1", "0", "0"]]),
+    ]
+    assert "1 of 4 cells differs; it is framed." in html
+    assert html.count("scope=col") == html.count("scope=row") == 6
+    html = render_tables(expected, values, 1e-12)
+    assert "2 of 4 cells differ; they are framed." in html
+    assert "0 of 4 cells differ; they are framed." in render_tables(expected, expected, 1e-7)
+
+
+def test_rows_and_columns_of_a_large_table_are_chosen_apart():
+    expected = np.zeros((12, 20))
+    values = expected.copy()
+    values[10, 15] = 1
+    _, rows = list_cells(render_tables(expected, values, 1e-7))[0]
+    assert rows[0] == ["", "0", "1", "2", "3", "4", "…", "15", "…", "19"]
+    assert [row[0] for row in rows[1:]] == ["0", "1", "2", "3", "4", "…", "10", "11"]
+    assert rows[6] == ["…"] * 10 and rows[7][7] == "<b>1</b>" and rows[1][6] == "…"
+
+
+def test_the_tables_of_a_finding_use_its_tolerance():
+    rules = ComparisonRules(tolerance=0.5)
+    html = render_html(judge_one(np.array([1.0, 2.0]), np.array([1.4, 5.0]), rules=rules))
+    assert "1 of 2 cells differs" in html
