@@ -12,8 +12,17 @@ from functions_in_cells import define_in_cell
 
 from autograder.core.time_limit import TimeLimitExceeded
 from autograder.diagnosis import repair
-from autograder.diagnosis.mutations import REPLACE, Mutation
-from autograder.diagnosis.repair import MAX_PARTIAL_REPAIRS, MAX_SEARCH_SECONDS, find_repair
+from autograder.diagnosis.argument_probe import MAX_INPUT_NUMBERS
+from autograder.diagnosis.mutations import EXTEND, LEAVE_OUT, REPLACE, Mutation
+from autograder.diagnosis.repair import (
+    MAX_LINE_CHARACTERS,
+    MAX_LOOP_ITERATIONS,
+    MAX_PAIRED_IMPROVEMENTS,
+    MAX_PARTIAL_REPAIRS,
+    MAX_SEARCH_SECONDS,
+    MIN_COMPARED_NUMBERS,
+    find_repair,
+)
 from autograder.judging.compare import compare_outcome
 from autograder.judging.student_calls import call_student_function
 from autograder.student import check as student
@@ -523,3 +532,222 @@ def test_the_number_of_columns_is_said_where_len_counts_rows():
     wrong = define_in_cell(right.replace("x.shape[1]", "len(x)"))
     words = "with the number of columns of `x` in place of `len(x)`, the number of its rows, every"
     assert words in find_repair_for(wrong, cases)
+
+
+@pytest.mark.parametrize(
+    ("line", "replaces"),
+    [
+        ("return 0", True),
+        ("return -1.5", True),
+        ("return True", True),
+        ("return None", True),
+        ("return 0  # nothing", True),
+        ("count = 3", True),
+        ("count = -3", True),
+        ("return x", False),
+        ("return 0 * x", False),
+        ("count = x + 1", False),
+        ("count = True", False),
+        ("count += 1", False),
+        ("return [0]", False),
+    ],
+)
+def test_a_line_that_only_gives_a_number_is_known(line, replaces):
+    code = repair._SwitchableMutations.compile(
+        define_in_cell(f"\ndef f(x, count=0):\n    {line}\n    return x\n"), range(5)
+    )
+    numbers = [n for n, mutation in enumerate(code.mutations) if mutation.line == 3]
+    assert numbers or line == "return None"
+    assert all(code.replaces_whole_number(number) == replaces for number in numbers)
+
+
+def make_case(expected, *arguments, mistakes=None):
+    return TestCase("", Inputs(arguments), expected, mistakes or {})
+
+
+@pytest.mark.parametrize(
+    ("values", "is_one"),
+    [
+        ([3, 3], True),
+        ([3], True),
+        (["a", "a"], True),
+        ([True, True], True),
+        ([0.5, 0.5], True),
+        ([3, 4], False),
+        ([np.ones(1), np.ones(1)], False),
+        ([3, np.ones(1)], False),
+        ([(1,), (1,)], False),
+    ],
+)
+def test_cases_that_all_expect_one_number_are_known(values, is_one):
+    assert repair._expect_one_number([make_case(value) for value in values]) == is_one
+
+
+def test_repairs_are_tried_on_telling_cases_first():
+    many, few = np.ones(MIN_COMPARED_NUMBERS), np.ones(MIN_COMPARED_NUMBERS - 1)
+    known = {"a-mistake": many}
+    cases = {
+        "no number": make_case(None, np.ones(1), mistakes=known),
+        "edge": make_case(many, np.ones(1)),
+        "edge of few": make_case(few, np.ones(1)),
+        "few": make_case(few, np.ones(1), mistakes=known),
+        "small": make_case([many[1:], (0.0,)], np.ones(2), mistakes=known),
+        "large": make_case(many, np.ones(9), mistakes=known),
+        "one": make_case(0.5, np.ones(2), mistakes=known),
+    }
+    ordered = repair._select_and_sort_comparable_cases(list(cases.values()))
+    names = [next(name for name, case in cases.items() if case is each) for each in ordered]
+    assert names == ["small", "large", "few", "one", "edge", "edge of few"]
+
+
+def test_what_cannot_be_compared_number_by_number_is_not_repaired():
+    function, cases = define_in_cell(RIGHT.replace("+=", "-=")), make_test_cases()
+    assert find_repair(function, cases, [], ComparisonRules())
+    assert find_repair(function, [], cases, ComparisonRules()) == ""
+    assert find_repair(function, cases, [], ComparisonRules(call="in place")) == ""
+    assert find_repair(function, cases, [], ComparisonRules(returns="printed")) == ""
+    large = np.ones(MAX_INPUT_NUMBERS + 1)
+    assert find_repair(function, [make_case(large, large, large)], [], ComparisonRules()) == ""
+
+
+def compile_mutations(source, ranks=range(5)):
+    return repair._SwitchableMutations.compile(define_in_cell(source), ranks)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "\ndef f(x):\n    return x + 1\n\ndef f(x):\n    return x + 1\n",
+        "\ndef f(x):\n    return np.linalg.lstsq(x, x)\n",
+        "\ndef f(x):\n    return x + 1\n\n%timeit f(1)\n".replace("%", "# %"),
+    ],
+)
+def test_a_cell_whose_function_is_not_clear_is_not_mutated(source):
+    assert (compile_mutations(source) is None) == ("timeit" not in source)
+
+
+def test_a_function_made_by_another_is_not_mutated():
+    function = define_in_cell("\ndef f(x):\n    def g(y):\n        return x + y\n    return g\n")
+    assert repair._SwitchableMutations.compile(function(1), range(5)) is None
+    assert repair._SwitchableMutations.compile(function, range(5)) is not None
+
+
+def test_mutations_are_tried_by_rank_and_the_larger_parts_first():
+    code = compile_mutations("\ndef f(x, n):\n    return x - n * 2\n", (LEAVE_OUT, REPLACE))
+    descriptions = [code.mutations[number].description for number in code.rank_mutations()]
+    assert descriptions[:4] == [
+        "without `x -`",
+        "without `- n * 2`",
+        "without `n *`",
+        "without `* 2`",
+    ]
+    ranks = [code.mutations[number].rank for number in code.rank_mutations()]
+    assert ranks == sorted(ranks) and set(ranks) == {LEAVE_OUT, REPLACE, EXTEND}
+
+
+def test_a_mutation_is_described_with_its_line_cut_to_a_limit():
+    long = f"{'x' * MAX_LINE_CHARACTERS} + x"
+    code = compile_mutations(f"\ndef f(x):\n    y = {long}\n    return y  # so\n")
+    lines = {code.describe_mutation(n).partition("`: ")[0] for n in range(len(code.mutations))}
+    cut = f"y = {long}"[: MAX_LINE_CHARACTERS - 3]
+    assert f"In line 3 of your cell, `{cut}..." in lines
+    assert "In line 4 of your cell, `return y  # so" in lines
+
+
+def test_two_expressions_are_exchanged_everywhere_on_the_first_of_their_lines():
+    code = compile_mutations("\ndef f(x, y):\n    z = x + 1\n    return z * y\n")
+    found = [m for m in code.mutations if m.description.endswith("exchanged everywhere")]
+    assert [(m.description, m.line, m.rank) for m in found if "`x` and `y`" in m.description] == [
+        ("with `x` and `y` exchanged everywhere", 3, EXTEND)
+    ]
+    assert not any("`1`" in m.description for m in found)
+
+
+def test_the_same_change_in_two_lines_is_one_in_each_and_one_in_all():
+    code = compile_mutations("\ndef f(x):\n    y = 5 * x + 5\n    return y * 5\n", (REPLACE,))
+    words = "with another number in place of `5`"
+    found = [(m.description.removeprefix(words), m.line) for m in code.mutations]
+    fours = len([each for each in found if each == ("", 4)])
+    assert found.count((" everywhere in this line", 3)) == fours
+    assert found.count((" here and everywhere else", 3)) == fours
+    assert found.count((" everywhere in this line", 4)) == 0
+    assert found.count(("", 3)) == 2 * fours
+    number = [m.description for m in code.mutations].index(f"{words} here and everywhere else")
+    code.activate(number)
+    assert code.run(lambda: code.function(2)) == (6 * 2 + 6) * 6
+    code.activate()
+    assert code.run(lambda: code.function(2)) == (5 * 2 + 5) * 5
+
+
+@pytest.mark.parametrize("turns", [MAX_LOOP_ITERATIONS, MAX_LOOP_ITERATIONS + 1])
+def test_a_call_may_run_so_many_turns_of_loops(turns):
+    code = compile_mutations("\ndef f(n):\n    for i in range(n):\n        pass\n    return i\n")
+    for _ in range(2):  # each call counts from 0
+        result = code.run(lambda: code.function(turns))
+        assert (result is None) == (turns > MAX_LOOP_ITERATIONS)
+    assert code.count_loop_iterations(make_case(0, 7)) == 7
+
+
+def make_search(improvements, right=(), failing="abc", passing="d"):
+    """Return a search with these improvements, and code whose change n makes `right[n]` right."""
+    search = object.__new__(repair._RepairSearch)
+    search._failing, search._passing = list(failing), list(passing)
+    search._improvements = list(improvements)
+    active = []
+    search._is_right = lambda code, case: case in right[active[-1]]
+    code = SimpleNamespace(
+        mutations=[SimpleNamespace(is_combinable=n != 7, rank=n % 2) for n in range(9)],
+        activate=active.append,
+        rank_mutations=lambda: range(9),
+        describe_mutation="With change {}".format,
+    )
+    return search, code
+
+
+@pytest.mark.parametrize(
+    ("improvements", "right", "described"),
+    [
+        ([(1.0, 2)], {2: "abd"}, "With change 2, 2 of the 3 failing cases are right."),
+        ([(1.0, 2)], {2: "abcd"}, "With change 2, 3 of the 3 failing cases are right."),
+        ([(1.0, 2)], {2: "ad"}, ""),  # one of three is chance
+        ([(1.0, 2)], {2: "abc"}, ""),  # it spoils a right case
+        ([(0.9, 2)], {2: "abd"}, ""),
+        ([(1.0, 7)], {7: "abd"}, ""),
+        ([(1.0, 2), (1.0, 4)], {2: "ad", 4: "bcd"}, "With change 4, 2 of the 3 failing cases are"),
+        ([(1.0, 4), (1.0, 2)], {2: "abd", 4: "bcd"}, "With change 4, 2 of the 3 failing cases are"),
+    ],
+)
+def test_a_partial_repair_makes_most_failing_cases_right_and_spoils_none(
+    improvements, right, described
+):
+    search, code = make_search(improvements, right)
+    text = search.find_partial_repair(code)
+    start = "One place is wrong, and something else too. "
+    assert text.startswith(start + described) if described else text == ""
+
+
+def test_pairs_join_the_best_improvements_with_all_and_removals_with_each_other():
+    improvements = [(0.2, 1), (0.9, 3), (0.5, 7), (0.9, 4), (0.3, 5)]
+    search, code = make_search(improvements)
+    pairs = search._list_mutation_pairs(code)
+    combinable = [0, 1, 2, 3, 4, 5, 6, 8]
+    best = [3, 4]  # the third of the best is not combinable
+    assert MAX_PAIRED_IMPROVEMENTS == 3
+    expected = [(first, second) for first in best for second in combinable]
+    expected += [(a, b) for a in (0, 2, 4, 6, 8) for b in (0, 2, 4, 6, 8) if a < b]
+    assert pairs == expected
+
+
+def test_the_whole_sentence_on_two_places(monkeypatch):
+    monkeypatch.setattr(repair, "MAX_SEARCH_SECONDS", 5)  # a busy machine takes longer
+    right = "\ndef f(x, n):\n    y = x * n\n    return y - n\n"
+    wrong = "\ndef f(x, n):\n    y = np.abs(x * n)\n    return np.round(y - n)\n"
+    rng = np.random.default_rng(4)
+    case_inputs = [Inputs((rng.normal(size=(3, n)), n / 3)) for n in (2, 4, 5)]
+    text = describe_repair_of(wrong, right, case_inputs)
+    first = "In line 3 of your cell, `y = np.abs(x * n)`: without `np.abs` around `x * n`"
+    second = "In line 4 of your cell, `return np.round(y - n)`: without `np.round` around `y - n`"
+    assert text in (
+        f"Two places are wrong. {one}. {other}. With both changes, every case is right."
+        for one, other in ((first, second), (second, first))
+    )
