@@ -25,6 +25,7 @@ from autograder.diagnosis.source_slips import (
     find_written_infinity,
     fit_hint_to_source,
 )
+from autograder.judging.code_patterns import explain_in_place_call
 from autograder.student.check import CheckFailed, check
 
 NOTEBOOK = {
@@ -707,6 +708,38 @@ def test_beside_a_misconception_a_slip_is_told_if_it_can_be_the_cause(code):
         assert {**CAUSES, **OTHERS}[code] in slip.means and slip.is_certain
     else:
         assert slip is None
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["import torch", "return x.repeat(n, 1)"],
+        ["import torch.nn as nn", "return x.repeat(n, 1)"],
+        ["from torch import nn", "return x.repeat(n, 1)"],
+        ["from torch.nn import Linear", "return x.repeat(n, 1)"],
+        ["from keras import ops as o", "return x.repeat(n, 1)"],
+    ],
+)
+def test_methods_may_be_those_of_tensors_however_their_package_is_imported(lines):
+    assert find_slip(*lines, raises_error=True) is None
+    assert find_slip("import math", lines[1], raises_error=True) is not None
+
+
+def test_a_name_of_the_function_itself_is_not_that_of_the_notebook():
+    for line in ("layer(x)", "x @ layer", "x @ Q"):
+        name = "Q" if "Q" in line else "layer"
+        assert find_slip(f"y = {line}", "return y, n", head=f"def f(x, {name}, n=1):") is None
+    assert find_slip("layer(x)", "return n", head="def f(x, layer, n):") is None
+    assert find_slip("for layer in n:", "    layer(x)", "return x") is None
+    assert find_slip("def append(y):", "    return y", "return np.array(n.append(x))") is None
+    assert find_slip("return x, n,") is None
+
+
+@pytest.mark.parametrize("method", ["sort", "append", "extend", "reverse", "shuffle"])
+def test_each_method_that_gives_none_is_known_as_a_value_and_as_an_argument(method):
+    assert f"`.{method}` changes" in find_slip(f"y = [n].{method}(x)", "return y").means
+    slip = find_slip(f"y = np.array([n].{method}(x))", "return y")
+    assert slip.means.endswith(f", an argument is None. {explain_in_place_call('.' + method)}")
 
 
 def test_names_that_the_function_never_uses_are_listed():
