@@ -383,14 +383,18 @@ class DataTable:
             levels = format_count(len(index.levels), "level")
             return f"has an index of {levels}; expected {len(expected.levels)}."
         agree = np.ones(len(index), bool)
+        have_expected_types = True
         for expected_level, level in zip(expected.levels, index.levels):
-            agree &= level.has_type_of(expected_level, rules)
+            has_type = level.has_type_of(expected_level, rules)
+            have_expected_types = have_expected_types and has_type
+            agree &= has_type
             agree &= expected_level.cells_agree(level, rules)
         if all_true(agree):
             return ""
         row = int(np.argmin(agree))
         labels = f"the first of them is {index[row]}, expected {expected[row]}"
-        if sorted(expected.quoted_names()) == sorted(index.quoted_names()):
+        is_reordered = sorted(expected.quoted_names()) == sorted(index.quoted_names())
+        if is_reordered and have_expected_types:
             return f"has the right rows in another order: {labels}."
         if expected.is_default:
             return f"has labels on its rows that are not 0, 1, 2…, as in a new index: {labels}."

@@ -163,6 +163,187 @@ def test_the_message_describes_the_first_difference_of_a_table(name):
     assert message_for(expected, wrong(expected.copy())).startswith(sentence)
 
 
+MANY = pd.DataFrame([[0] * 9], columns=list("abcdefghi"))
+NAMED = PEOPLE.set_index("name")
+
+
+@pytest.mark.parametrize(
+    ("expected", "wrong", "message"),
+    [
+        (
+            MANY,
+            MANY.drop(columns="c"),
+            "Your result has no column `c`; expected the columns `a`, `b`, `c`, `d`, `e`, `f`, `g`, "
+            "`h`, ….",
+        ),
+        (
+            MANY.drop(columns="i"),
+            MANY,
+            "Your result has an unexpected column `i`; expected the columns `a`, `b`, `c`, `d`, `e`, "
+            "`f`, `g`, `h`.",
+        ),
+        (
+            MANY,
+            MANY + 1,
+            "In the column `a` 1 of 1 rows differ: row 0 is 1, expected 0. Rows of `b`, `c`, `d`, "
+            "`e`, `f`, `g` and `h` differ, too.",
+        ),
+        (
+            PEOPLE,
+            PEOPLE.rename(columns={"age": "`x`"}),
+            "Your result has no column `age`; expected the columns `name`, `age`, `height`.",
+        ),
+        (
+            pd.DataFrame([[1, 2]], columns=["a", "a"]),
+            pd.DataFrame([[1]], columns=["a"]),
+            "Your result has no column `a`; expected the columns `a`, `a`.",
+        ),
+        (
+            pd.DataFrame([[1]], columns=["a"]),
+            pd.DataFrame([[1, 2]], columns=["a", "a"]),
+            "Your result has an unexpected column `a`; expected the columns `a`.",
+        ),
+        (
+            NAMED,
+            NAMED[::-1],
+            "Your result has the right rows in another order: the first of them is 'Cy', expected "
+            "'Ada'.",
+        ),
+        (
+            NAMED,
+            NAMED.rename({"Bo": "Eve"}),
+            "Your result has another index in 1 of 3 rows: the first of them is 'Eve', expected 'Bo'.",
+        ),
+        (
+            PEOPLE,
+            PEOPLE.set_index("name", drop=False),
+            "Your result has labels on its rows that are not 0, 1, 2…, as in a new index: the first "
+            "of them is 'Ada', expected 0.",
+        ),
+        (
+            PEOPLE.set_index(["name", "age"]),
+            PEOPLE.set_index(["name", "age"])[::-1],
+            "Your result has the right rows in another order: the first of them is ('Cy', 29), "
+            "expected ('Ada', 36).",
+        ),
+        (
+            pd.Series([1, 2]),
+            pd.Series([1, 2], index=["0", "1"]),
+            "Your result has labels on its rows that are not 0, 1, 2…, as in a new index: the first "
+            "of them is '0', expected 0.",
+        ),
+        (
+            pd.Series([1, 2], index=[5, 6]),
+            pd.Series([1, 2], index=["6", "5"]),
+            "Your result has another index in 2 of 2 rows: the first of them is '6', expected 5.",
+        ),
+        (pd.Series([1]), pd.Series([1, 2]), "Your result has 2 rows; expected 1."),
+        (pd.Series([1, 2]), pd.Series([1]), "Your result has 1 row; expected 2."),
+        (
+            pd.Series([1, 2]),
+            pd.Series([True, False]),
+            "Your result holds booleans (bool); expected whole numbers (int64).",
+        ),
+        (
+            pd.Series([1, 2]),
+            pd.Series([1.0, 2.5]),
+            "1 of 2 rows differ: row 1 is 2.5, expected 2.",
+        ),
+        (
+            pd.Series([1.0, 2.0]),
+            pd.Series([1.0, 2.00001]),
+            "1 of 2 rows differ: row 1 is 2.00001, expected 2.",
+        ),
+        (
+            pd.Series(["a", None]),
+            pd.Series([None, None], dtype=object),
+            "1 of 2 rows differ: row 0 is missing, expected 'a'.",
+        ),
+        (
+            pd.Series([1.0, np.nan, 3, 4]),
+            pd.Series([np.nan, np.nan, np.nan, 4]),
+            "2 of 4 rows differ: row 0 is missing, expected 1. 2 values are missing.",
+        ),
+    ],
+)
+def test_the_whole_message_on_a_wrong_table(expected, wrong, message):
+    assert message_for(expected, wrong) == message
+
+
+@pytest.mark.parametrize(
+    ("expected", "right"),
+    [
+        (pd.Series([1, 2]), pd.Series([1, 2], name="x")),
+        (pd.Series([1.0, 2]), pd.Series([1, 2])),
+        (pd.Series([1, 2]), pd.Series([1, 2], index=[0.0, 1.0])),
+        (pd.Series([None, None], dtype=object), pd.Series([np.nan, np.nan])),
+    ],
+)
+def test_names_and_equal_numbers_are_no_difference(expected, right):
+    assert message_for(expected, right) == ""
+
+
+@pytest.mark.parametrize(
+    ("cells", "dtype", "description", "texts"),
+    [
+        ([1, 2], None, "whole numbers (int64)", ["1", "2"]),
+        ([1, 2], "uint8", "whole numbers (uint8)", ["1", "2"]),
+        ([1 / 3, np.nan], None, "numbers (float64)", ["0.3333", "missing"]),
+        ([True], None, "booleans (bool)", ["True"]),
+        (["a", None], object, "texts (object)", ["'a'", "missing"]),
+        (["x" * 70], object, "texts (object)", [f"'{'x' * 56}..."]),
+        ([1, "a"], object, "cells of several kinds (object)", ["1", "'a'"]),
+        ([1, 2.5], object, "numbers (object)", ["1", "2.5"]),
+        ([None], object, "nothing (object)", ["missing"]),
+        ([1, None], "Int64", "whole numbers (Int64)", ["1", "missing"]),
+        ([[1, 2]], None, "lists (object)", ["[1, 2]"]),
+        ([1 + 2j], object, "complex numbers (object)", ["(1+2j)"]),
+        (
+            [pd.Timestamp("2020"), None],
+            "M8[ns]",
+            "dates (datetime64[ns])",
+            ["2020-01-01", "missing"],
+        ),
+        (pd.to_datetime(["2020-01-01 10:30"], utc=True), None, "dates", ["2020-01-01T10:30 UTC"]),
+        (pd.to_timedelta([90, None], "s"), "m8[ns]", "durations", ["0:01:30", "missing"]),
+        (["a"], "category", "texts (category)", ["'a'"]),
+        (pd.Categorical([1], ordered=True), None, "whole numbers (category, ordered)", ["1"]),
+    ],
+)
+def test_a_column_is_described_and_its_cells_are_written(cells, dtype, description, texts):
+    column = convert_argument(pd.Series(cells, dtype=dtype)).data[0]
+    assert column.describe().startswith(description)
+    assert [column.format_cell(row) for row in range(len(column))] == texts
+    assert column.missing.tolist() == [text == "missing" for text in texts]
+    assert (column.numbers is not None) == (column.content in ("numbers", "whole numbers"))
+
+
+@pytest.mark.parametrize(
+    ("original", "description", "size"),
+    [
+        (pd.DataFrame(), "a DataFrame of 0 rows and no columns", 0),
+        (pd.DataFrame({"a": [1]}), "a DataFrame of 1 row and the column `a`", 4),
+        (
+            pd.DataFrame({"ab": [1, 2], "c": 3}),
+            "a DataFrame of 2 rows and the columns `ab` and `c`",
+            11,
+        ),
+        (MANY, "a DataFrame of 1 row and 9 columns", 28),
+        (
+            MANY.drop(columns="i"),
+            "a DataFrame of 1 row and the columns `a`, `b`, `c`, `d`, `e`, `f`, `g` and `h`",
+            25,
+        ),
+        (pd.Series([1]), "a Series of 1 row", 2),
+        (pd.Series(["abc", "abc", "d"]), "a Series of 3 rows", 10),
+    ],
+)
+def test_a_table_has_a_description_and_a_size(original, description, size):
+    table = convert_argument(original)
+    assert (table.description, table.size) == (description, size)
+    assert repr(table) == f"<{description}>"
+
+
 @pytest.mark.parametrize("right", [
     lambda d: d.assign(age=d.age.astype(float)), lambda d: d.assign(height=d.height * (1 + 1e-12)),
     lambda d: d.assign(name=d.name.astype("category")),
