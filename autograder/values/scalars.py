@@ -156,7 +156,9 @@ class ScalarType(ValueType):
             value_text, expected_text = truncate(str(value), 60), truncate(str(expected), 60)
         else:
             value_text, expected_text = format_number(value), format_number(expected)
-        if value_text == expected_text:
+        if value_text == expected_text and type(expected) is type(value) is int:
+            value_text, expected_text = str(value), str(expected)  # of which the ends differ
+        elif value_text == expected_text:
             value_text, expected_text = format_differently(value, expected)
         kind = "values"
         if np.isfinite(float(expected)) and not np.isfinite(float(value)):
