@@ -68,6 +68,8 @@ def find_slip(*lines, head="def f(x, n=2):", **keywords):
         (["np.exp(x * n)", "return x"], 3, "a value is computed and not kept"),
         (["layer(x * n)", "return x"], 3, "the result of `layer` is not kept."),
         (["x / n", "return x"], 3, "a value is computed and not kept"),
+        (["x.transpose(0, 2, 1)", "return x * n"], 3, "a value is computed and not kept"),
+        (["x.reshape(2, 3, n)", "return x"], 3, "a value is computed and not kept"),
         (["x[1:]", "return x * n"], 3, "a value is computed and not kept"),
         (["x.reshape(len(x), -1)", "return x"], 3, "a value is computed and not kept"),
         (["x[0] == n", "return x"], 3, "`==` only compares"),
