@@ -290,6 +290,34 @@ def test_a_case_in_which_the_argument_counts_refutes_that_it_has_no_effect():
         "Your result does not depend"
     )
 
+    def half_wrong(x, y):  # uses y for few rows only, and is wrong everywhere
+        return np.exp(x) + 2 * y**2 if len(x) == 2 else np.tan(x)
+
+    assert "does not depend" in explain_cases(half_wrong, right, failing)
+    assert "does not depend" not in explain_cases(half_wrong, right, failing, passing)
+
+
+def test_the_largest_two_right_cases_are_asked_whether_an_argument_counts():
+    def right(x, y):
+        return np.exp(x) + y
+
+    def make_inputs(size):
+        return np.linspace(0.5, 2, size), np.linspace(1, 3, size)
+
+    sizes = (8, 7, 9)
+    expected = {size: right(*make_inputs(size)) for size in sizes}
+    for used_size, is_refuted in ((9, True), (8, True), (7, False)):
+
+        def wrong(x, y, used_size=used_size):
+            if len(x) == 12:
+                return np.tan(x)
+            return np.exp(x) + y if len(x) == used_size else expected[len(x)]
+
+        text = explain_cases(
+            wrong, right, make_inputs(12), passing=[make_inputs(size) for size in sizes]
+        )
+        assert ("does not depend on `y`" in text) != is_refuted
+
 
 def test_a_change_counts_only_if_it_makes_every_failing_case_right():
     def right(x, n):
@@ -429,6 +457,12 @@ def test_a_default_is_changed_only_where_the_call_leaves_it_out():
     assert "leaves" not in explain_cases(
         wrong, lambda x, step=0: np.exp(x * (0 if step == 1 else step + 2)), (x,), (x, 1)
     )
+
+    def wrong_power(x, step=5):
+        return np.exp(x) ** step
+
+    # The size of a default is no number that the student counted wrongly.
+    assert explain(wrong_power, lambda x: np.exp(x) ** 6, x) == ""
 
 
 def test_no_more_calls_are_made_than_the_limit(monkeypatch):

@@ -885,6 +885,7 @@ NUMBERS, SIZES, BITS = (
         (4, SIZES, np.array([1, 16])), (4, 3.0, 9.0), (5, 4, 0.25), (6, SIZES, np.array([2, 5])),
         (7, 4, 3), (7, BITS, BITS),
         (8, NUMBERS, np.abs(NUMBERS)), (8, -4, -4), (8, -4.0, 4.0),
+        (3, 1, 1), (4, 1, 1), (5, 1, 1), (8, 4.0, 4.0), (2, np.ones(3), np.ones(3)),
         (9, BITS, ~BITS), (9, True, False),
     ],
 )  # fmt: skip

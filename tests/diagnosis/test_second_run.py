@@ -598,3 +598,5 @@ def test_an_array_is_the_largest_of_a_call_from_a_share_of_the_memory_on():
         define("u, v = x[0], y[0]", "z = u[:30] + v[:30]", "return z"), in_tuple, 240
     )
     assert "`z`, with shape (30,)" in text
+    repeated = define("z = np.broadcast_to(x + 1, (300, 2))", "w = np.ones(30)", "return w")
+    assert "`w`, with shape (30,)" in describe_largest_array(repeated, inputs, 240)
