@@ -45,6 +45,7 @@ NOON = datetime.datetime(2020, 1, 2, 12, 30)
         (datetime.timedelta(1, 3), "timedelta", "1 day, 0:00:03", "", "duration objects"),
         (pd.Period("2020", "Y"), "Period", "2020", "Y-DEC", "periods"),
         (pd.Interval(0, 1), "Interval", "(0, 1]", "int", "intervals"),
+        (pd.Interval(np.int64(0), np.int64(1)), "Interval", "(0, 1]", "int", "intervals"),
         (pd.Interval(0.5, 1.0, "left"), "Interval", "[0.5, 1.0)", "float", "intervals"),
         (pd.Interval(0, 1, "both"), "Interval", "[0, 1]", "int", "intervals"),
         (pd.Interval(0, 1, "neither"), "Interval", "(0, 1)", "int", "intervals"),
