@@ -13,6 +13,7 @@ from autograder.values.value_types import (
     convert_argument,
     convert_result,
     find_difference,
+    is_unchanged,
 )
 
 NAMES = {"np": np, "dt": dt}
@@ -598,3 +599,16 @@ def test_large_whole_numbers_that_differ_at_their_ends_are_written_out():
     assert sentence == f"Your function returned {10**70 + 1}; expected {10**70}."
     sentence = compare("10**70", "2 * 10**70").observation
     assert sentence == f"Your function returned 2{'0' * 56}...; expected 1{'0' * 56}...."
+
+
+def test_numbers_of_float32_may_be_off_by_more():
+    code = "np.array([1.0000008, 2.0])"
+    rounded = compare("np.array([1.0, 2.0])", f"{code}.astype('float32').astype(float)")
+    assert rounded.mistake == "precision-lost-on-the-way"
+    assert compare("np.array([1.0, 2.0])", code).mistake == "imprecise"
+
+
+def test_a_change_of_a_repeated_row_is_noticed():
+    row = np.broadcast_to(np.ones((1, 2)), (3, 2))
+    assert is_unchanged(row, np.broadcast_to(np.ones((1, 2)), (3, 2)))
+    assert not is_unchanged(row, np.broadcast_to(np.zeros((1, 2)), (3, 2)))
