@@ -612,3 +612,11 @@ def test_a_change_of_a_repeated_row_is_noticed():
     row = np.broadcast_to(np.ones((1, 2)), (3, 2))
     assert is_unchanged(row, np.broadcast_to(np.ones((1, 2)), (3, 2)))
     assert not is_unchanged(row, np.broadcast_to(np.zeros((1, 2)), (3, 2)))
+
+
+def test_the_parts_of_a_complex_number_may_be_off_by_a_share_of_its_size():
+    for value in ("1e6 + 1e-3j", "1e6 - 1e-3j"):
+        assert compare("1e6 + 0j", value) is None
+    for value in ("1e-3 + 1e6j", "-1e-3 + 1e6j"):
+        assert compare("1e6j", value) is None
+    assert compare("1e6 + 0j", "1e6 + 1j") is not None
