@@ -1,10 +1,13 @@
 """What becomes of small notebooks: the report, the exercises, the checks and the lab's cells.
 
 `notebooks.txt` holds the notebooks and what is expected of each. Their cells run in this process,
-so that many can be imported.
+so that many can be imported. After an intended change, this writes the expectations anew:
+
+UPDATE_EXPECTATIONS=1 pytest tests/course_import/test_import_in_process.py
 """
 
 import json
+import os
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,17 +20,17 @@ from course_import.importer import ImportReport, _NotebookImporter
 from course_import.nbgrader_source import SourceCell
 from course_import.record_calls import _NotebookRun, _unpack_recording
 
-PLACE = Path(__file__).with_name("notebooks.txt")
-MARK = re.compile(r"^--- (.+)\n?", re.M)
+NOTEBOOKS_FILE = Path(__file__).with_name("notebooks.txt")
+PART_HEAD = re.compile(r"^--- (.+)\n?", re.M)
 
 
 def read_notebooks():
     """Return the parts of each notebook, pairs of a head and a text, and what is expected of it."""
     notebooks = {}
-    for block in re.split(r"^##### ", PLACE.read_text("utf-8"), flags=re.M)[1:]:
+    for block in re.split(r"^##### ", NOTEBOOKS_FILE.read_text("utf-8"), flags=re.M)[1:]:
         name, _, rest = block.partition("\n")
         source, _, expected = rest.partition("=====\n")
-        _, *parts = MARK.split(source)
+        _, *parts = PART_HEAD.split(source)
         texts = [text.removesuffix("\n") for text in parts[1::2]]
         notebooks[name] = [*zip(parts[::2], texts, strict=True)], expected.rstrip("\n")
     return notebooks
@@ -113,4 +116,8 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_notebook_becomes_a_lab_and_its_report_says_how(folder, name):
     parts, expected = NOTEBOOKS[name]
-    assert import_in_process(parts, folder).split("\n") == expected.split("\n")
+    result = import_in_process(parts, folder)
+    if "UPDATE_EXPECTATIONS" in os.environ:
+        text = NOTEBOOKS_FILE.read_text("utf-8")
+        NOTEBOOKS_FILE.write_text(text.replace(f"=====\n{expected}", f"=====\n{result}"), "utf-8")
+    assert result.split("\n") == expected.split("\n")
