@@ -918,7 +918,7 @@ class _NotebookImporter:
         for assertion in self.without_comparison.get(cell.number, ()):
             names = assertion.names & self.names_to_define
             is_property = assertion.kind == "property" and names and names <= {*plans_by_name}
-            is_implied = is_property and all(map(self._is_compared_whole, names))
+            is_implied = is_property and not any(map(self._is_compared_in_parts, names))
             if is_implied and self._has_cases_for(assertion, cell):
                 for name in sorted(names):
                     plan = plans_by_name[name]
@@ -931,18 +931,20 @@ class _NotebookImporter:
                 remaining.append(assertion)
         return plans, remaining
 
-    def _is_compared_whole(self, name: str) -> bool:
-        """Return False if the tests compare only parts of a value, such as `found[-1]`.
+    def _is_compared_in_parts(self, name: str) -> bool:
+        """Return True if the tests compare only parts of a value, such as `found[-1]`.
 
-        Then a value that agrees in these parts need not have the other properties of the right one.
+        A value that agrees in these parts need not have the other properties of the right one.
         """
-        assertions = [
-            part for part in itertools.chain(*self.compared.values()) if name in part.names
-        ]
+        assertions = []
+        for assertion in itertools.chain(*self.compared.values()):
+            if name in assertion.names:
+                assertions.append(assertion)
         is_variable = name not in self.functions
-        return not assertions or not all(
-            compares_part(assertion, name, is_variable) for assertion in assertions
-        )
+        parts = [
+            assertion for assertion in assertions if compares_part(assertion, name, is_variable)
+        ]
+        return bool(assertions) and len(parts) == len(assertions)
 
     def _has_cases_for(self, assertion: Assertion, cell: SourceCell) -> bool:
         """Return True if the cases compare all calls that this assertion depends on."""
