@@ -55,6 +55,15 @@ def test_code_is_stuck_if_nearly_all_of_its_time_is_in_one_part(clock, stopwatch
     assert stopwatch.is_stuck()
 
 
+@pytest.mark.parametrize(("time", "seconds"), [("sleep", 20), ("wall", 120)])
+def test_code_that_waits_for_ever_is_stuck_as_well(clock, stopwatch, time, seconds):
+    clock.cpu += 1
+    stopwatch.mark_progress()
+    assert not stopwatch.is_stuck()
+    setattr(clock, time, getattr(clock, time) + seconds)
+    assert stopwatch.is_stuck()
+
+
 @pytest.mark.parametrize(
     ("seconds", "finished", "text"),
     [

@@ -89,6 +89,17 @@ def test_a_display_is_replaced_by_its_update_and_others_stay():
     assert shown(display("plain"), display("x", None, update=True)) == ["plain"]
 
 
+def test_updates_of_a_display_share_the_budget_for_output():
+    budget = OutputBudget(output_bytes=1_000, outputs=200)
+    cell = CellOutputs(budget)
+    cell.handle_message(display("first", "d"), count=1)
+    for number in range(10):
+        cell.handle_message(display(f"{number}" * 300, "d", update=True), count=1)
+    (output,) = cell.to_list()
+    assert output["data"] == {"text/plain": "1" * 300}, "the third update is one too many"
+    assert 0 <= budget.remaining_bytes < 300
+
+
 def test_text_on_stderr_and_text_after_a_picture_stand_by_themselves():
     warning = stream("w")
     warning["output"]["name"] = "stderr"

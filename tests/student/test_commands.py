@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from our_course import COURSE
 
-from autograder.cli import main
+from autograder.cli import main, options
 from autograder.cli import student as commands
 from autograder.student import check_notebook as checking
 from autograder.student import jupyterlab, workspace
@@ -171,6 +171,15 @@ def test_check_prints_a_line_for_each_exercise(course_here, monkeypatch, passed,
     assert ran.exit_code == exit_code and len(lines) == 2, ran.stdout
     assert [line[:6] for line in lines] == [f"{sign} ex{i}:" for i, sign in enumerate(signs)]
     assert "\x07" not in ran.stdout
+
+
+@pytest.mark.parametrize("folder", [".", "../lab", "lab.ipynb"])
+def test_the_folder_of_a_lab_stands_for_its_notebook(tmp_path, monkeypatch, folder):
+    (tmp_path / "lab").mkdir()
+    (tmp_path / "lab" / "lab.ipynb").write_text("{}")
+    monkeypatch.chdir(tmp_path / "lab")
+    path = options.NOTEBOOK_TYPE.convert(folder, None, None)
+    assert path.resolve() == tmp_path / "lab" / "lab.ipynb"
 
 
 @pytest.mark.parametrize(
