@@ -13,11 +13,13 @@ from sample_class import perfect, with_answer, wrong_answer
 
 from autograder.core.course import CourseError
 from autograder.core.files import write_file
-from autograder.gradebook.attempt_choice import find_best_attempt
+from autograder.core.results import Result, Verdict
+from autograder.gradebook.attempt_choice import find_best_attempt, read_attempt_index
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.deadlines import Deadlines
-from autograder.gradebook.graded_submission import GradingOptions
+from autograder.gradebook.graded_submission import GradedSubmission, GradingOptions
 from autograder.gradebook.policy import Policy, read_policy
+from autograder.grading.best_attempt import choose_best_attempts
 from autograder.grading.run import grade_class
 from autograder.intake import collect
 from autograder.reports.class_page import write_report
@@ -279,6 +281,28 @@ def test_a_link_among_the_attempts_is_none(classroom):
     )
     assert list(classroom.read_attempts("ada", LAB)) == [""]
     assert not grade(classroom).faults and table(classroom)["ada"]["raw_score"] == "3.0"
+
+
+@pytest.mark.parametrize("is_faulty", [False, True])
+def test_an_attempt_that_the_grader_has_failed_on_is_graded_again(classroom, is_faulty):
+    for day, data in ((1, make_submission("alignment")), (2, make_submission())):
+        collect_attempt(classroom, "ada", f"2026-11-0{day}-10-00-00", data)
+    verdict = Verdict.FAULT if is_faulty else Verdict.WRONG
+    result = Result(lab=LAB, exercise="attention", max_score=3, verdict=verdict)
+    graded = GradedSubmission((result,), nbformat.v4.new_notebook())
+
+    class FaultyPool:
+        def grade_all(self, submissions):
+            return [(submission, graded) for submission in submissions]
+
+    policy = read_policy(classroom.course, {LAB: lab(LAB)})
+    keys, options = [("ada", LAB)], GradingOptions()
+    notes = list(
+        choose_best_attempts(classroom, {LAB: lab(LAB)}, keys, policy, FaultyPool(), options)
+    )
+    problem = f"ada, {LAB}: one of several attempts could not be judged, and is no choice yet."
+    assert notes == [problem, problem] * is_faulty
+    assert len(read_attempt_index(classroom, "ada", LAB)) == 2 * (not is_faulty)
 
 
 def test_another_word_is_refused():

@@ -4,6 +4,7 @@ import base64
 import re
 import struct
 import time
+import unicodedata
 
 import pytest
 from hostile_class import PIXEL as PNG
@@ -35,6 +36,8 @@ HOSTILE = [
     f"<img src='data:image/png;base64,{PNG}\" onerror=alert(1)'>",
     "<base href='https://example.org'>",
 ]
+# Unicode's classes of characters that change the direction of the text after them.
+BIDIRECTIONAL_CONTROLS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 BAD = (
     "<script",
     "onerror",
@@ -243,3 +246,22 @@ def test_a_pasted_picture_may_have_a_name_up_to_a_length():
     longest = "n" * sanitise.MAX_PICTURE_NAME_CHARACTERS
     attachments = {name: {"image/png": PNG} for name in (longest, f"{longest}n")}
     assert list(sanitise.extract_pictures({"attachments": attachments})) == [longest]
+
+
+def test_control_characters_and_those_of_direction_are_replaced():
+    """Unicode's own lists say which they are; a tab and the ends of lines stay."""
+    replaced = set()
+    for code in range(0x11000):
+        character = chr(code)
+        if unicodedata.category(character) in ("Cc", "Cs"):
+            replaced.add(character)
+        if unicodedata.bidirectional(character) in BIDIRECTIONAL_CONTROLS:
+            replaced.add(character)
+    replaced = replaced - {*"\t\n\r"} | {"\ufeff"}
+    for code in range(0x11000):
+        character = chr(code)
+        shown = sanitise.replace_control_characters(f"a{character}b")
+        expected = character
+        if character in replaced:
+            expected = "\N{REPLACEMENT CHARACTER}"
+        assert shown == f"a{expected}b", hex(code)

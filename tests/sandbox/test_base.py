@@ -1,13 +1,17 @@
 """Test the part of a sandbox in the grader's process: plans, second runs, and shared data."""
 
+import socket
+
 import pytest
 
+from autograder.core.cpu_time import WALL_SECONDS_PER_CPU_SECOND
 from autograder.core.results import CellOutcome
 from autograder.core.run_limits import RunLimits
-from autograder.sandbox import base, choice
+from autograder.sandbox import base, choice, fork_server_sandbox
 from autograder.sandbox.base import Cell, Sandbox, SandboxError
 from autograder.sandbox.inside import protocol
 from autograder.sandbox.inside.driver import CellRun
+from autograder.sandbox.no_isolation import NoIsolation
 from autograder.values.case_records import Inputs
 
 
@@ -181,3 +185,19 @@ def test_a_chosen_sandbox_is_taken_or_says_why_not(monkeypatch):
     with pytest.raises(SandboxError, match=r"^It is broken\.$"):
         choice.find_sandbox("scripted")
     choice.find_sandbox.cache_clear()
+
+
+def test_a_supervisor_may_take_as_long_as_a_busy_machine_needs(monkeypatch):
+    """The limit is one of processor time, and another program may have the processor."""
+    moment = 100.0
+    monkeypatch.setattr(fork_server_sandbox, "monotonic", lambda: moment)
+    monkeypatch.setattr(NoIsolation, "start", lambda sandbox: None)
+    sandbox = NoIsolation([])
+    control, sandbox._control = socket.socketpair()
+    channel, connection = sandbox._connect_to_supervisor(10)
+    with control, sandbox._control, connection:
+        moment += 10 * WALL_SECONDS_PER_CPU_SECOND + 14
+        channel._tick()
+        moment += 2
+        with pytest.raises(protocol.ProtocolError, match="the sandbox does not answer"):
+            channel._tick()
