@@ -90,6 +90,25 @@ def test_a_question_says_its_points_in_several_ways(text, fields):
 
 
 @pytest.mark.parametrize(
+    ("fields", "own_points", "shares"),
+    [
+        ({}, [None, None], [0.5, 0.5]),
+        ({"points": 3.0}, [None, None], [1.5, 1.5]),
+        ({"points": 3.0}, [1.0, None, None], [1.0, 1.0, 1.0]),
+        ({"points": 3.0}, [2.0, 2.0, None], [2.0, 2.0, 0.0]),
+        ({}, [2.0, None], [2.0, 0.0]),
+        ({"points_of_each": 0.5}, [None, 2.0, None], [0.5, 2.0, 0.5]),
+        ({"points": 1.5, "points_in_order": [1.0, 0.5]}, [None, None], [1.0, 0.5]),
+        ({"points": 1.5, "points_in_order": [1.0, 0.5]}, [None], [1.5]),
+    ],
+)
+def test_tests_without_points_of_their_own_share_what_is_left(fields, own_points, shares):
+    tests = [(new_code_cell("x"), points) for points in own_points]
+    question = otter_source._OtterQuestion("q", tests=tests, **fields)
+    assert otter_source._share_points(question) == shares
+
+
+@pytest.mark.parametrize(
     ("source", "converted"),
     [
         ("x, y = 1, 2 # SOLUTION", f"x = ...\ny = ...\n{answer('x, y = 1, 2')}"),

@@ -427,9 +427,10 @@ def test_escapes_are_gone_before_anything_colours_them():
 
 def test_sizes_are_looked_at_before_anything_is_built():
     """Regression: six million empty objects in 20 MB needed 4.8 GB."""
-    objects = b'{"cells":[' + b"{}," * 6_000_000 + b"{}]}"
-    with pytest.raises(UnreadableNotebook, match="more lists and objects"):
-        read_cells(objects)
+    for empty in (b"{}", b"[]"):
+        objects = b'{"cells":[' + (empty + b",") * 6_000_000 + empty + b"]}"
+        with pytest.raises(UnreadableNotebook, match="more lists and objects"):
+            read_cells(objects)
     old = {"nbformat": 3, "worksheets": [{"cells": [{"cell_type": "code"}] * (MAX_CELLS + 1)}]}
     with pytest.raises(UnreadableNotebook, match="1,001 cells"):
         read_cells(json.dumps(old).encode())
