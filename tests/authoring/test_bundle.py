@@ -62,13 +62,12 @@ def find_leaks(files):
     visible_texts = {}
     for name, lab in LABS.items():
         visible_texts[f"notebooks/{name}/{name}.ipynb"] = visible_text(lab.read_solution())
-    return [
-        (name, line)
-        for name, data in files.items()
-        if not name.endswith((".npz", ".key", ".safetensors"))
-        for line in lines
-        if data.decode("utf-8").count(line) > visible_texts.get(name, "").count(line)
-    ]
+    leaks = []
+    for name, data in files.items():
+        if not name.endswith((".npz", ".key", ".safetensors")):
+            text, visible = data.decode("utf-8"), visible_texts.get(name, "")
+            leaks += [(name, line) for line in lines if text.count(line) > visible.count(line)]
+    return leaks
 
 
 # Editable installs would find the repository's modules in the unpacked zip's Python.

@@ -353,7 +353,8 @@ def test_nothing_is_overwritten(course):
         write_lab(read_course(course), "first-steps")
 
 
-def test_a_lab_of_several_exercises_and_one_added_later_can_be_built(course):
+@pytest.mark.parametrize("execute", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_a_lab_of_several_exercises_and_one_added_later_can_be_built(course, execute):
     write_lab(read_course(course), "walks", ["mean_distance", "mean_step"])
     path = add_exercise(read_course(course), "walks", "mean_time")
     assert path == course / "solutions" / "walks" / "mean_time.py"
@@ -364,7 +365,7 @@ def test_a_lab_of_several_exercises_and_one_added_later_can_be_built(course):
         *("task-mean-time", "mean-time", "test-mean-time", "hints-mean-time", "see-mean-time"),
         "progress",
     ]
-    build_labs([lab])
+    build_labs([lab], execute=execute)
     lab = read_lab(read_course(course), "walks")
     assert list(build_labs([lab], check=True, execute=False)) == []
     assert len(list((course / "notebooks" / "walks" / "answers").glob("*.key"))) == 3
@@ -580,6 +581,7 @@ def test_the_engine_names_no_lab_of_this_course(tmp_path):
 # nbgrader's own release
 
 
+@pytest.mark.long
 def test_nbgraders_release_holds_no_file_of_the_authors(course):
     lab = course / "solutions" / "first-steps"
     (lab / "_shared.py").write_text("SECRET = 1\n")

@@ -21,6 +21,13 @@ from autograder.values.case_records import LAYOUTS, Inputs, copy_with_layout, fi
 
 LABS = [lab for lab in read_labs(COURSE).values() if not lab.unavailable_reason() and not lab.needs]
 EXERCISES = [e for lab in LABS for e in lab.exercises.values() if e.declared_domain is not None]
+SOME_EXERCISES = pytest.mark.parametrize(
+    "exercise",
+    [
+        pytest.param(exercise, id=exercise.name, marks=() if number % 3 == 0 else pytest.mark.long)
+        for number, exercise in enumerate(EXERCISES)
+    ],
+)
 DRAWS = 60  # inputs from which the traits are collected
 HIDDEN_SEEDS = (0, 1, 2)  # seeds of hidden cases
 
@@ -164,7 +171,7 @@ def is_caught(exercise, function: Callable, seed: int | None) -> bool:
     return any(compare_outcome(q.expected, a, exercise.rules) for q, a in zip(cases, answers))
 
 
-@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
+@SOME_EXERCISES
 def test_a_local_mistake_is_caught(exercise, record_property):
     traits = local_traits(exercise)
     missed_traits = set(traits) - find_caught_traits(exercise, None)
@@ -178,7 +185,7 @@ def test_a_local_mistake_is_caught(exercise, record_property):
     assert traits or not named_arrays(exercise.test_cases()[0].inputs)
 
 
-@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
+@SOME_EXERCISES
 def test_the_reference_is_right_in_all_of_its_domain(exercise):
     rng = np.random.default_rng(11)
     for _ in range(10):

@@ -5,7 +5,7 @@ import random
 import nbformat
 import numpy as np
 import pytest
-from command import autograder
+from command import autograder, build_without_trials
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from small_lab import lab_of
 
@@ -23,6 +23,7 @@ from autograder.core.course import read_course
 from autograder.core.errors import AutograderError
 from autograder.core.notebook_cells import get_grade_id
 from autograder.diagnosis import argument_probe
+from autograder.platforms import solution_check
 
 LAB, EXERCISE = "first-steps", "mean_of_first_steps"
 FOLDER = f"solutions/{LAB}"
@@ -587,7 +588,7 @@ def test_a_lab_that_the_course_does_not_list_is_warned_of(course_folder):
         "solutions/other-steps/lab.toml is there, and course.toml does not list 'other-steps' under `labs`, "
         "so it is not built and not graded. Add it there."
     ]
-    built = autograder("build", "--check", cwd=course_folder)
+    built = autograder("build", "--check", cwd=course_folder, trials=False)
     assert "Warning: solutions/other-steps/lab.toml is there" in built.stderr
 
 
@@ -608,6 +609,17 @@ def test_cases_that_cannot_be_sent_to_a_submission_are_refused(monkeypatch):
     )
 
 
+def test_a_build_ends_with_what_grading_the_solution_has_shown(course_folder, monkeypatch):
+    monkeypatch.setenv("AUTOGRADER_COURSE", str(course_folder))
+    build_without_trials(monkeypatch.setattr)
+    monkeypatch.setattr(
+        solution_check, "describe_solutions_without_full_score", lambda lab: [f"{lab.name} fails."]
+    )
+    with pytest.raises(BuildError, match=r"^first-steps fails\.$"):
+        build.callback(labs=(), only_check=False, anew=False)
+
+
+@pytest.mark.long
 def test_a_solution_that_the_grader_refuses_is_named(course_folder, monkeypatch):
     """The proof limits each call, and grading limits all calls of an exercise together."""
     monkeypatch.setenv("AUTOGRADER_COURSE", str(course_folder))

@@ -199,6 +199,7 @@ def test_a_cell_that_uses_an_answer_without_ready_is_named():
     assert sentence.endswith("let it begin with `if ready(answer):`.")
 
 
+@pytest.mark.long
 def test_no_exercise_of_this_course_has_visible_cases_only_and_each_cell_asks_ready():
     labs = [lab for lab in read_labs(COURSE).values() if not lab.unavailable_reason()]
     assert [sentence for lab in labs for sentence in find_lab_warnings(lab)] == []
