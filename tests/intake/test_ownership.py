@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass, replace
+from itertools import product
 
 import downloads
 import pytest
@@ -317,8 +318,17 @@ PLATFORM_NAMES = [
 ]
 
 
-@pytest.mark.parametrize("honest_platform", sorted(HONEST_NAMES))
-@pytest.mark.parametrize("name", PLATFORM_NAMES)
+PLATFORMS_AND_NAMES = list(product(sorted(HONEST_NAMES), PLATFORM_NAMES))
+
+
+# `make test` takes a third of them, with each name and each platform.
+@pytest.mark.parametrize(
+    ("honest_platform", "name"),
+    [
+        pytest.param(*case, marks=() if number % 3 == 0 else pytest.mark.long)
+        for number, case in enumerate(PLATFORMS_AND_NAMES)
+    ],
+)
 def test_one_name_of_another_pattern_is_unmatched_and_keeps_nobody_out(
     classroom, make_download, honest_platform, name
 ):
