@@ -42,7 +42,7 @@ from course_import.write_exercise import explain_unwritable, format_value
 
 EXAMPLES = int(os.environ.get("EXAMPLES", 8))
 HOW_MANY = pytest.mark.parametrize(
-    "example_count", [EXAMPLES // 2, pytest.param(EXAMPLES, marks=pytest.mark.long)]
+    "example_count", [EXAMPLES // 3 + 1, pytest.param(EXAMPLES, marks=pytest.mark.long)]
 )
 RULES = ComparisonRules()
 EXACT_RULES = ComparisonRules(exact_dtype=True)
