@@ -1189,10 +1189,18 @@ def mark_answers(course, lab, answers):
 
     `answers` are pairs of an exercise and a source; None stands for the solution's.
     """
+    return mark_submissions(course, lab, [dict([answer]) for answer in answers])
+
+
+def mark_submissions(course, lab, submissions):
+    """Return the replies to the solution with the answers of each submission, by exercise."""
     solution = perfect(lab)
     commands = []
-    for number, (exercise, answer) in enumerate(answers):
-        notebook = solution if answer is None else with_answer(solution, exercise, answer)
+    for number, answers in enumerate(submissions):
+        notebook = solution
+        for exercise, answer in answers.items():
+            if answer is not None:
+                notebook = with_answer(notebook, exercise, answer)
         path = course.parent / f"submission-{number}.ipynb"
         nbformat.write(notebook, path)
         commands.append(("mark", path, "--course", course))
@@ -1298,23 +1306,29 @@ def test_a_property_stays_a_property(course):
     build_course(course, "free")
     lab = read_labs(read_course(course))["free"]
     source = {name: lab.reference_cells[name] for name in lab.exercises}
-    changes = (
-        ("unit", "v / ", "-v / ", True),
-        ("unit", "v / np", "v / 2 / np", False),
-        ("reflect", "out[0] = np", "out[0] = -np", True),
-        ("reflect", "out[0] = np", "out[0] = 2 * np", False),
-        ("reflect", "w = v - out", "w = v.copy(); w -= out; v += 1", False),  # v is not to change
-        ("evens", "range(n)", "reversed(range(n))", True),
-        ("evens", "range(n)", "range(1, n + 1)", False),
+    submissions = (
+        (
+            ("unit", "v / ", "-v / ", True),
+            ("reflect", "out[0] = np", "out[0] = -np", True),
+            ("evens", "range(n)", "reversed(range(n))", True),
+        ),
+        (
+            ("unit", "v / np", "v / 2 / np", False),
+            ("reflect", "out[0] = np", "out[0] = 2 * np", False),
+            ("evens", "range(n)", "range(1, n + 1)", False),
+        ),
+        # v is not to change
+        (("reflect", "w = v - out", "w = v.copy(); w -= out; v += 1", False),),
     )
     answers = []
-    for exercise, old, new, _ in changes:
-        assert old in source[exercise]
-        answers.append((exercise, source[exercise].replace(old, new)))
-    replies = mark_answers(course, lab, answers)
-    for (exercise, _, new, is_right), reply in zip(changes, replies, strict=True):
+    for changes in submissions:
+        assert all(old in source[exercise] for exercise, old, _, _ in changes)
+        answers.append({name: source[name].replace(old, new) for name, old, new, _ in changes})
+    replies = mark_submissions(course, lab, answers)
+    for changes, reply in zip(submissions, replies, strict=True):
         results = {row["exercise"]: row["verdict"] for row in reply["results"]}
-        assert (results[exercise] == "pass") == is_right, (exercise, new, reply["results"])
+        for exercise, _, new, is_right in changes:
+            assert (results[exercise] == "pass") == is_right, (exercise, new, reply["results"])
 
 
 def test_a_picture_that_a_text_shows_comes_along(course):
@@ -1485,18 +1499,21 @@ def test_test_cells_with_points_give_them_apart(course):
     lab = read_labs(read_course(course))["distances"]
     assert lab.exercises["distance"].parts == {"part 1": 2.5, "part 2": 1.5, "part 3": 1.0}
     scores = (
-        ("distance", None, 10),
-        ("distance", "def distance(a, b):\n    return a - b", 8.5),
-        ("distance", "def distance(a, b):\n    return max(b - a, 1)", 7.5),
-        ("distance", "def distance(a, b):\n    return None", 5),
-        ("answer_low", "low, high = 1, 8", 7),
-        ("answer_low", "low, high = 2, 9", 8),
-        ("answer_low", "low, high = 2, 8", 5),
-        ("answer_low", "low = 1", 7),
+        (None, 5, None, 5),
+        ("return a - b", 3.5, "low, high = 1, 8", 2),
+        ("return max(b - a, 1)", 2.5, "low, high = 2, 9", 3),
+        ("return None", 0, "low, high = 2, 8", 0),
+        (None, 5, "low = 1", 2),
     )
-    replies = mark_answers(course, lab, [answer[:2] for answer in scores])
-    for (exercise, answer, score), reply in zip(scores, replies, strict=True):
-        assert reply["score"] == score, (exercise, answer)
+    answers = []
+    for body, _, bounds, _ in scores:
+        distance = body and f"def distance(a, b):\n    {body}"
+        answers.append({"distance": distance, "answer_low": bounds})
+    replies = mark_submissions(course, lab, answers)
+    for (body, first, bounds, second), reply in zip(scores, replies, strict=True):
+        points = {row["exercise"]: row["score"] for row in reply["results"]}
+        assert points == {"distance": first, "answer_low": second}, (body, bounds)
+        assert reply["score"] == first + second
 
 
 def test_points_that_hang_on_one_value_are_not_given_apart(course):

@@ -47,9 +47,7 @@ from collections import Counter, defaultdict
 from contextlib import redirect_stdout
 from pathlib import Path
 import numpy as np
-import pandas as pd
 import pytest
-import matplotlib.pyplot as plt
 tc = unittest.TestCase()
 given_line = np.poly1d([3.0, 1.0])
 given_data = np.arange(4500.0)
@@ -60,6 +58,8 @@ class Timer:
     def __exit__(self, *_):
         self.elapsed = time.perf_counter() - self.start
 """
+# Each takes a second of processor time to import.
+LARGE_PACKAGES = {"pd": "import pandas as pd", "plt": "import matplotlib.pyplot as plt"}
 
 
 def define(name, parameters, *bodies):
@@ -170,6 +170,15 @@ FORMS = {
         ),
         "return x.mean()",
     ),
+    "a table that is to be changed": make_kind(
+        *("add", "d", "d = pd.DataFrame({'a': [1, 2]})\nadd(d)\nassert d['b'].tolist() == [2, 4]"),
+        *(
+            "d['b'] = 2 * d.a",
+            "d.insert(0, 'b', d.a + d.a)",
+            "d = d.assign(b=2 * d.a)",
+            "d['b'] = d.a",
+        ),
+    ),
 }
 CHANGES = {
     "an argument that a test does not look at": make_kind(
@@ -197,15 +206,6 @@ CHANGES = {
             "m = m + np.eye(len(m))\nreturn m",
         ),
         "return m",
-    ),
-    "a table that is to be changed": make_kind(
-        *("add", "d", "d = pd.DataFrame({'a': [1, 2]})\nadd(d)\nassert d['b'].tolist() == [2, 4]"),
-        *(
-            "d['b'] = 2 * d.a",
-            "d.insert(0, 'b', d.a + d.a)",
-            "d = d.assign(b=2 * d.a)",
-            "d['b'] = d.a",
-        ),
     ),
 }
 TEXTS_AND_DATES = {
@@ -235,7 +235,25 @@ TEXTS_AND_DATES = {
         *("return np.diff(d)", "return d[1:] - d[:-1]", "return np.diff(d) + 1"),
     ),
 }
+IMAGE = """
+x, y = np.random.rand(4), np.random.rand(3)
+figure, axis = plt.subplots(figsize=(2, 2))
+show(axis, x, y)
+image = axis.get_images()[0]
+np.testing.assert_allclose(image.get_array(), np.outer(x, y))
+assert axis.get_xlabel() != ''
+assert axis.get_xticks().tolist() == []
+plt.close(figure)
+"""
+SHOWN = "axis.imshow(np.outer(x, y))\naxis.set_xlabel('x')\naxis.set_xticks([])"
 EFFECTS = {
+    "axes that the test makes": make_kind(
+        *("show", "axis, x, y", IMAGE, SHOWN),
+        "axis.set(xlabel='x', xticks=[])\naxis.imshow([[a * b for b in y] for a in x])",
+        SHOWN.replace("np.outer(x, y)", "np.outer(y, x)"),
+        SHOWN.replace("axis.set_xticks([])", ""),
+        SHOWN.replace("axis", "plt.gca()"),
+    ),
     "the current figure": make_kind(
         *(
             "draw",
@@ -342,28 +360,10 @@ for _ in range(5):
     assert pair_up(noise).shape == (n, 2)
     assert abs(pair_up(noise)[:, 0] - noise).max() < 1e-9
 """
-IMAGE = """
-x, y = np.random.rand(4), np.random.rand(3)
-figure, axis = plt.subplots(figsize=(2, 2))
-show(axis, x, y)
-image = axis.get_images()[0]
-np.testing.assert_allclose(image.get_array(), np.outer(x, y))
-assert axis.get_xlabel() != ''
-assert axis.get_xticks().tolist() == []
-plt.close(figure)
-"""
-SHOWN = "axis.imshow(np.outer(x, y))\naxis.set_xlabel('x')\naxis.set_xticks([])"
 SETUPS = {
     "random numbers without a seed": make_kind(
         *("pair_up", "v", ROWS_OF_RANDOM_LENGTH, "return np.array([v, 2 * v]).T"),
         *("return np.column_stack((v, v))", "return np.array([v, v])", "return np.zeros((5, 2))"),
-    ),
-    "axes that the test makes": make_kind(
-        *("show", "axis, x, y", IMAGE, SHOWN),
-        "axis.set(xlabel='x', xticks=[])\naxis.imshow([[a * b for b in y] for a in x])",
-        SHOWN.replace("np.outer(x, y)", "np.outer(y, x)"),
-        SHOWN.replace("axis.set_xticks([])", ""),
-        SHOWN.replace("axis", "plt.gca()"),
     ),
     "much given data": make_kind(
         *("rows", "a", "assert len(rows(given_data)) == 3\nassert rows(given_data)[0] == 1500"),
@@ -386,9 +386,17 @@ GROUPS = {
 }
 
 
-def make_notebook(kinds):
+def write_given_cell(kinds):
+    """Return the source of the given cell, which imports the large packages that these kinds use."""
+    sources = [source for kind in kinds for source in (kind.solution, *kind.tests, *kind.answers)]
+    text = "\n".join(sources)
+    lines = [line for name, line in LARGE_PACKAGES.items() if f"{name}." in text]
+    return "\n".join([*lines, GIVEN])
+
+
+def make_notebook(kinds, given):
     """Return the source notebook, in nbgrader's format, of these kinds of questions."""
-    cells = [new_code_cell(GIVEN)]
+    cells = [new_code_cell(given)]
     for number, kind in enumerate(kinds):
         solution = f"### BEGIN SOLUTION\n{kind.solution}\n### END SOLUTION"
         cells.append(make_cell(solution, f"s{number}", solution=True))
@@ -413,10 +421,10 @@ def run_source(source, namespace):
     exec(compile(source, file_name, "exec"), namespace)
 
 
-def count_points_of_author(kind, answer):
+def count_points_of_author(kind, given, answer):
     """Return how many of the author's test cells an answer passes."""
     namespace = {"__name__": "__main__"}
-    run_source(f"{GIVEN}\n{answer}", namespace)
+    run_source(f"{given}\n{answer}", namespace)
     passed = 0
     plt.close("all")
     for test in kind.tests:
@@ -473,7 +481,8 @@ def import_notebook(course, notebook, name, exit_code=0):
 @pytest.mark.parametrize("group", GROUPS)
 def test_our_verdict_is_that_of_the_authors_assertions(course, group):
     kinds = GROUPS[group]
-    report = import_notebook(course, make_notebook(kinds.values()), group)
+    given = write_given_cell(kinds.values())
+    report = import_notebook(course, make_notebook(kinds.values(), given), group)
     assert "not:" not in report and "weaker" not in report, report
     lab = read_labs(read_course(course))[group]
     notebook = nbformat.read(course / f"solutions/{group}/{group}.ipynb", 4)
@@ -482,7 +491,7 @@ def test_our_verdict_is_that_of_the_authors_assertions(course, group):
         for answer in (kind.solution, *kind.answers):
             with contextlib.redirect_stdout(io.StringIO()):
                 ours = count_points(lab, notebook, kind, answer)
-                authors = count_points_of_author(kind, answer)
+                authors = count_points_of_author(kind, given, answer)
             if abs(ours - authors) > 0.01:
                 differences.append((name, answer, ours, authors))
     assert not differences
@@ -690,7 +699,7 @@ def test_what_a_test_loses_is_said(course):
         "def root(x):\n    if x < 0:\n        raise ValueError(f'x is {x}, negative')\n"
         "    if x == 0:\n        warnings.warn('zero')\n    return x ** 0.5"
     )
-    cells = [new_code_cell(GIVEN), *make_question(solution, WEAKER)]
+    cells = [new_code_cell("import warnings\nimport pytest"), *make_question(solution, WEAKER)]
     report = import_notebook(course, new_notebook(cells=cells), "roots", exit_code=1)
     assert "of the error, only the part ', negative' of the text is asked here" in report
     assert "not: `with pytest.warns(UserWarning): root(0)` expects a warning" in report
