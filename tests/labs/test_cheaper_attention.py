@@ -133,6 +133,7 @@ def shares(lab, pairs, draws=60):
     }
 
 
+@pytest.mark.long
 def test_a_state_forgets_and_softmax_does_not(lab):
     for pairs, lowest, highest in ((4, 0.95, 1.0), (16, 0.65, 0.92), (64, 0.2, 0.55)):
         found = shares(lab, pairs)
@@ -140,6 +141,7 @@ def test_a_state_forgets_and_softmax_does_not(lab):
         assert all(lowest <= share <= highest for share in found.values()), (pairs, found)
 
 
+@pytest.mark.long
 def test_the_plain_sum_recalls_best_of_the_three_states(lab):
     for pairs in (16, 32, 64):
         found = shares(lab, pairs)

@@ -324,6 +324,7 @@ def test_a_failure_while_installing_leaves_the_old_set(server, data, monkeypatch
 # The full format: 10,000 words of 300 numbers, with the published words where they belong.
 
 
+@pytest.mark.long
 def test_the_full_format_is_read_and_nothing_after_it(server, data, whole):
     bad_line = b"zz" + b" 0" * 20_000 + b"\n"  # would be refused if it were looked at
     for language, (words, vectors) in whole.items():

@@ -235,6 +235,7 @@ def test_words_are_split_as_gpt2_splits_them():
     ]
 
 
+@pytest.mark.long
 @given(st.text(alphabet=KNOWN, max_size=40))
 def test_words_are_split_as_openai_splits_them(text):
     """Against the published pattern, where the package `regex`, which it needs, is installed."""

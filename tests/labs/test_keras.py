@@ -137,7 +137,9 @@ def test_a_check_says_which_functions_of_keras_differ_between_backends(name):
         assert f"`{function}`" in note
 
 
-@pytest.mark.parametrize("name", LABS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if n else ()) for n, name in enumerate(LABS)]
+)
 def test_exercises_are_listed_without_keras(name):
     code = (
         "import sys; from autograder.authoring.lab import read_lab; from autograder.core.course "

@@ -189,6 +189,7 @@ def test_the_shown_loss_is_that_of_the_last_twenty_steps(monkeypatch):
 # The lab's training
 
 
+@pytest.mark.long
 def test_the_whole_chain_is_the_finite_difference(lab):
     parameters = lab.random_start(np.random.default_rng(0), size=6)
     pairs = lab.numbered[:3]

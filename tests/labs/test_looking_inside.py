@@ -134,6 +134,7 @@ def test_a_second_sink_is_worth_nothing():
     assert np.allclose(by_sinks, [4.91, 3.16, 3.19], rtol=0, atol=0.006)
 
 
+@pytest.mark.long
 def test_contributions_sum_to_attention_and_the_previous_token_head_adds_nothing_to_the_answer():
     """The notebook: the induction heads raise the correct logit by 4.85 and 4.92, the other heads by nothing."""
     tokens, p = said_twice(HALF), TINY.parameters

@@ -23,8 +23,6 @@ LABS = read_labs(read_course(Path(__file__).parents[2]))
 ALL_MISCONCEPTIONS = {e.name: e for lab in LABS.values() for e in lab.exercises.values()}
 EXERCISES = {name: e for name, e in ALL_MISCONCEPTIONS.items() if not e.lab.needs}
 SEEDS = range(2)
-# One exercise after the other: its cases, and what each misconception gives for them, are kept.
-MISCONCEPTION_PARAMETERS = pytest.mark.parametrize("name", EXERCISES, scope="module")
 # Their misconceptions reach every branch of the engine that those of all exercises reach, as
 # `coverage run --branch` shows. `make test` takes these only.
 EXERCISES_OF_ALL_KINDS = (
@@ -46,6 +44,7 @@ EXERCISES_OF_ALL_KINDS = (
     "embedding_backward",
     "clip_gradients",
 )
+# One exercise after the other: its cases, and what each misconception gives for them, are kept.
 EACH_KIND = pytest.mark.parametrize(
     "name",
     [
@@ -120,7 +119,7 @@ def test_each_right_variant_passes(name, seed):
     } == {}
 
 
-@MISCONCEPTION_PARAMETERS
+@EACH_KIND
 def test_the_reference_passes_and_the_cases_do_not_repeat(name):
     for seed in SEEDS:
         assert (

@@ -77,6 +77,7 @@ def no_network(monkeypatch):
     monkeypatch.setattr(time, "sleep", lambda seconds: None)  # before it is tried again
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(ROOT).as_posix())
 def test_the_library_and_the_data_answer_nothing(path):
     functions_by_name = functions(path.read_text("utf-8"), path.stem)
@@ -87,6 +88,7 @@ def test_the_library_and_the_data_answer_nothing(path):
     } == {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
 def test_a_labs_set_up_answers_nothing_that_comes_later(lab):
     """Nor anything of its own."""

@@ -440,7 +440,11 @@ TOLD_NUMBERS = [
 
 @pytest.mark.filterwarnings("error:Mean of empty slice")
 @pytest.mark.parametrize(
-    ("name", "arguments", "told"), TOLD_NUMBERS, ids=[told[0] for told in TOLD_NUMBERS]
+    ("name", "arguments", "told"),
+    [
+        pytest.param(*told, id=told[0], marks=() if number % 3 == 0 else pytest.mark.long)
+        for number, told in enumerate(TOLD_NUMBERS)
+    ],
 )
 def test_a_reader_who_sees_no_picture_is_told_its_numbers(name, arguments, told):
     draw, usual_arguments = DRAWN_PICTURES[name]

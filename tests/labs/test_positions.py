@@ -130,6 +130,7 @@ def weights_at(lab, task, method, length, seed):
     return weights, (batch[late], query[late], key[late])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("seed", "far_away"), [(0, 0.71), (1, 0.39), (2, 0.94)])
 def test_what_rotary_loses_goes_to_words_far_away(lab, seed, far_away):
     weights, query_indices = weights_at(lab, "three back", "RoPE", 256, seed)
@@ -139,6 +140,7 @@ def test_what_rotary_loses_goes_to_words_far_away(lab, seed, far_away):
     assert 1 - far - right < 0.02
 
 
+@pytest.mark.long
 def test_the_steep_slope_misses_matches_that_are_far_away(lab):
     weights, (batch, query, key) = weights_at(lab, "latest same", "ALiBi, slope 1/2", 256, 0)
     right_weights, distance = weights[batch, query, key], query - key
@@ -147,6 +149,7 @@ def test_the_steep_slope_misses_matches_that_are_far_away(lab):
     assert right_weights[distance >= 64].mean() < 0.05
 
 
+@pytest.mark.long
 def test_positions_make_the_difference(lab):
     """Without what the method tells, the same training gets nowhere: the figures come from positions."""
     blind = lengths.beyond(

@@ -51,7 +51,7 @@ MODELS = [
     "tests/labs/test_positions.py",
     "tests/labs/test_training.py",
 ]
-PICTURES = ["tests/labs/test_pictures.py", "-m", "not long"]
+PICTURES = ["tests/labs/test_pictures.py", "-k", "not suits_both_themes"]
 
 
 def environment_of(processor):
@@ -82,6 +82,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_the_environment_is_that_of_the_processor(processor):
     code = (

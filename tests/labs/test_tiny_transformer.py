@@ -42,6 +42,7 @@ def test_the_file_is_small():
     assert tiny_model.FILE.stat().st_size <= 1_000_000
 
 
+@pytest.mark.long
 def test_the_model_predicts_better_than_the_bigram_table():
     counts = TINY.bigram_counts + 0.1
     table = np.log(counts / counts.sum(axis=1, keepdims=True))
@@ -107,6 +108,7 @@ def grammar():
     return module
 
 
+@pytest.mark.long
 def test_the_grammar_writes_the_stories_that_were_held_out(grammar):
     assert tuple(grammar.vocabulary()) == TINY.words
     numbers = {word: n for n, word in enumerate(TINY.words)}
@@ -114,6 +116,7 @@ def test_the_grammar_writes_the_stories_that_were_held_out(grammar):
     assert np.array_equal(new_stories, TINY.held_out)
 
 
+@pytest.mark.long
 def test_the_stories_to_train_on_are_the_grammars_and_none_of_them_is_held_out(grammar):
     training_stories = training.stories()
     assert training_stories.shape == (grammar.SHIPPED, grammar.LENGTH)

@@ -25,6 +25,7 @@ def small(rng, d=4, hidden=6):
     )
 
 
+@pytest.mark.long
 def test_the_gradients_of_the_whole_model_are_central_differences():
     rng = np.random.default_rng(3)
     parameters, rows = small(rng), rng.integers(7, size=(2, 6))
@@ -72,6 +73,7 @@ def test_a_training_that_is_stopped_goes_on_as_if_nothing_had_been(capsys):
         assert np.array_equal(array, full_parameters[name])
 
 
+@pytest.mark.long
 def test_a_few_steps_lower_the_loss():
     losses = []
     LAB.train(
