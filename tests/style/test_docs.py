@@ -258,6 +258,7 @@ def test_a_stale_catalogue_is_noticed(check, capsys, monkeypatch, tmp_path):
     assert "is stale (additive-attention.md, no-lab.md)" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_the_page_of_limits_is_what_the_code_says(check, capsys):
     assert check("limits") == 0, capsys.readouterr().out
 
@@ -275,6 +276,7 @@ def names_of_limits(source):
     return {name.lstrip("_") for name in names if name.lstrip("_").startswith("MAX_")}
 
 
+@pytest.mark.long
 def test_every_limit_of_the_code_is_in_the_list():
     page = (DOCS / "limits.md").read_text("utf-8")
     missing = set()
@@ -293,6 +295,7 @@ def test_limits_of_one_line_are_found_one_by_one():
     assert names_of_limits(source) == {"MAX_A", "MAX_B", "MAX_C", "MAX_D", "MAX_E"}
 
 
+@pytest.mark.long
 def test_a_stale_page_of_limits_is_noticed(check, monkeypatch, tmp_path):
     page = (DOCS / "limits.md").read_text("utf-8")
     assert "| `MAX_CELLS` | 1,000 |" in page and "| `RunLimits.memory` | " in page
@@ -432,6 +435,7 @@ def test_the_guide_to_a_new_lab_works_to_the_letter(copy):
     assert "1 lab copied to work." in everything
 
 
+@pytest.mark.long
 def test_a_guide_that_does_not_work_is_noticed(copy):
     with pytest.raises(AssertionError, match="no exercise"):
         follow("```bash\nautograder new lab a-lab\necho no exercise && false\n```\n", copy)

@@ -42,12 +42,14 @@ def is_named_in_tests(limit):
     return not words_of_tests().isdisjoint({name, f"_{name}"})
 
 
+@pytest.mark.long
 def test_a_new_limit_is_named_in_a_test():
     known = set(WITHOUT_TEST.read_text("utf-8").splitlines())
     unnamed = [limit for limit in all_limits() if not is_named_in_tests(limit)]
     assert [limit for limit in unnamed if limit not in known] == []
 
 
+@pytest.mark.long
 def test_the_list_of_limits_without_a_test_becomes_shorter():
     lines = WITHOUT_TEST.read_text("utf-8").splitlines()
     assert lines == sorted(set(lines))

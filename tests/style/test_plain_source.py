@@ -54,6 +54,7 @@ def measures():
     return measures
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("aim", AIMS, ids=lambda aim: aim.name)
 def test_the_source_keeps_the_aim(aim, measures):
     assert aim.value(measures) <= aim.largest, getattr(measures, aim.name)

@@ -94,6 +94,7 @@ def test_every_package_of_the_engine_has_its_layer():
     assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == set(LAYERS)
 
 
+@pytest.mark.long
 def test_imports_point_one_way():
     assert offences(sorted(PACKAGE.rglob("*.py"))) == []
 

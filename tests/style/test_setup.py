@@ -82,6 +82,7 @@ def test_no_python_finds_two_versions_of_a_package(python):
     assert len(pins(CONSTRAINTS, python)) > 150
 
 
+@pytest.mark.long
 def test_all_that_is_installed_is_in_the_list_with_its_version():
     assert len(installed(["lab", "grading", "test"])) > 100
     assert astray(CONSTRAINTS) == []
@@ -357,13 +358,9 @@ def test_a_keras_backend_that_does_not_exist_is_a_sentence(course, tmp_path):
 # CI, which skips nothing that it has what is needed for.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
-    ("unwelcome", "code"),
-    [
-        pytest.param("", 0, marks=pytest.mark.long),
-        pytest.param("PostgreSQL", 0, marks=pytest.mark.long),
-        ("browser|PostgreSQL", 1),
-    ],
+    ("unwelcome", "code"), [("", 0), ("PostgreSQL", 0), ("browser|PostgreSQL", 1)]
 )
 def test_ci_fails_where_a_test_is_skipped_that_it_should_run(tmp_path, unwelcome, code):
     shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)

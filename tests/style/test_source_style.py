@@ -149,6 +149,7 @@ def unused(modules, everything):
     return sorted(found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("check", [lost_docstrings, torn_sentences, strayed_comments, blown_up])
 def test_there_are_no_scars(check):
     found = {str(p.relative_to(ROOT)): check(p.read_text("utf-8")) for p in CODE}
@@ -169,6 +170,7 @@ def test_a_scar_is_noticed(check, text):
     assert check(text)
 
 
+@pytest.mark.long
 def test_everything_is_used():
     pages = [
         p

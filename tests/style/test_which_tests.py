@@ -92,6 +92,7 @@ def test_every_place_that_it_names_exists():
         assert [name for name in tests if not (ROOT / name).exists()] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "prefix", [p for p in TESTS if p.split("/")[0] in TOPS and p != "autograder/"]
 )
@@ -101,6 +102,7 @@ def test_the_tests_of_a_package_reach_its_modules(prefix):
     assert [name for name in missed if not name.endswith("__init__.py")] == []
 
 
+@pytest.mark.long
 def test_a_module_that_no_test_reaches_is_noticed():
     assert ROOT / "course_import/importer.py" not in reached_files(["tests/values"])
     assert ROOT / "course_import/importer.py" in reached_files(["tests/course_import"])
