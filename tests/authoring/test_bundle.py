@@ -153,9 +153,19 @@ def test_the_project_installs_the_core_and_the_packages_of_the_labs(student_fold
     assert project["project"]["requires-python"] in conda_file
 
 
-def test_the_zip_has_the_same_bytes_each_time(students_zip, tmp_path):
-    second_zip = bundling.write_students_zip(COURSE, tmp_path / "two.zip")
-    assert students_zip.read_bytes() == second_zip.read_bytes()
+def test_the_zip_has_the_same_bytes_each_time(tmp_path):
+    (tmp_path / "numbers").mkdir()
+    for name in ("b.csv", "a.csv"):
+        (tmp_path / "numbers" / name).write_text("1\n", "utf-8")
+    text = 'title = "A"\nid = "a"\nlabs = []\ndata = ["numbers"]\n'
+    (tmp_path / "course.toml").write_text(text, "utf-8")
+    zips = []
+    for name in ("one.zip", "two.zip"):
+        os.utime(tmp_path / "numbers" / "a.csv", (1_700_000_000 + 60 * len(zips),) * 2)
+        zips.append(bundling.write_students_zip(read_course(tmp_path), tmp_path / name))
+    with zipfile.ZipFile(zips[0]) as archive:
+        assert "a/numbers/a.csv" in archive.namelist()
+    assert zips[0].read_bytes() == zips[1].read_bytes()
 
 
 def test_a_missing_file_is_named(tmp_path):
