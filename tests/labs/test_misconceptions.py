@@ -23,25 +23,17 @@ LABS = read_labs(read_course(Path(__file__).parents[2]))
 ALL_MISCONCEPTIONS = {e.name: e for lab in LABS.values() for e in lab.exercises.values()}
 EXERCISES = {name: e for name, e in ALL_MISCONCEPTIONS.items() if not e.lab.needs}
 SEEDS = range(2)
-# Their misconceptions reach every branch of the engine that those of all exercises reach, as
-# `coverage run --branch` shows. `make test` takes these only.
+# With the tests of values and judging, their misconceptions reach every branch of the engine that
+# those of all exercises reach, as `coverage run --branch` shows. `make test` takes these only.
 EXERCISES_OF_ALL_KINDS = (
     "softmax",
     "causal_mask",
     "masked_softmax",
-    "to_additive",
     "rotate",
-    "alignment",
-    "dot_product_attention",
     "previous_token_score",
     "parameter_count",
     "count_pairs",
-    "merge_softmax",
     "merge_pair",
-    "cross_entropy",
-    "layer_norm",
-    "attention_backward",
-    "embedding_backward",
     "clip_gradients",
 )
 # One exercise after the other: its cases, and what each misconception gives for them, are kept.
