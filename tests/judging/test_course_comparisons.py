@@ -145,6 +145,9 @@ def test_a_build_says_how_to_query_a_returned_function():
     assert call_student_function(lambda x: lambda: x, inputs(1)).type == "function"
 
 
+VALUES = Inputs((np.zeros(2), np.zeros((2, 2)), np.array([[1.0], [3.0]])))  # query, keys, values
+
+
 @pytest.mark.parametrize(
     ("check", "value", "inputs", "sentence"),
     [
@@ -190,6 +193,35 @@ def test_a_build_says_how_to_query_a_returned_function():
             Inputs(),
             "Position 2 attends to position 3, which comes later.",
         ),
+        # A sentence on nan comes from the engine.
+        (comparers.sums_to_one, np.array([np.nan, 0.5]), Inputs((0,)), None),
+        (comparers.rows_sum_to_one, np.array([[np.inf, 0.5]]), Inputs(), None),
+        (comparers.rows_sum_to_one, np.array([[0.5, 0.5], [0.25, 0.75]]), Inputs(), None),
+        (
+            comparers.rows_sum_to_one,
+            np.array([[0.5, 0.5], [0.5, 0.75]]),
+            Inputs(),
+            "The weights in each row should sum to 1; yours sum to 1 to 1.25.",
+        ),
+        (comparers.rows_sum_to_one, np.array([[2, 3]]), Inputs(), None),  # whole numbers
+        (comparers.rows_sum_to_one, np.array(0.5), Inputs(), None),
+        (comparers.no_negative_weight, np.array([0.0, 1.0]), Inputs(), None),
+        (
+            comparers.no_negative_weight,
+            np.array([0.5, -0.25, 0.75]),
+            Inputs(),
+            "A weight is never negative; your smallest is -0.25.",
+        ),
+        (comparers.within_the_values, np.array([1.0, 3.0]), VALUES, None),
+        (
+            comparers.within_the_values,
+            np.array([0.5, 3.0]),
+            VALUES,
+            "A weighted average stays between the values it averages (1 to 3); yours runs from "
+            "0.5 to 3.",
+        ),
+        (comparers.within_the_values, np.array([1.0, 3.5]), Inputs((np.array([1.0, 4.0]),)), None),
+        (comparers.within_the_values, np.array([np.nan, 9.0]), VALUES, None),
         (comparers.no_looking_ahead, np.ones((2, 3)), Inputs(), None),
         (comparers.no_looking_ahead, np.tri(3), Inputs(), None),
     ],
