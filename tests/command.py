@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import traceback
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from our_course import ROOT
 
 _SERVER_VARIABLE = "TEST_COMMAND_SERVER"  # its value is the folder of the server's socket
 _VARIABLES = dict(os.environ)  # before a test changes them
-_started_servers: list[subprocess.Popen] = []  # kept, since Python warns of a forgotten process
 
 
 def autograder(
@@ -76,17 +74,14 @@ def start_command_server() -> str:
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not address.exists():
-            server = subprocess.Popen(
+            subprocess.run(  # it returns when the server is ready
                 [sys.executable, "-m", "command_server", address, (folder / "pid").read_text()],
                 env={**_VARIABLES, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"},
                 cwd=ROOT,
                 stdin=subprocess.DEVNULL,
-                start_new_session=True,  # it outlives the process that has started it
+                start_new_session=True,
+                check=True,
             )
-            _started_servers.append(server)
-            while not address.exists():
-                assert server.poll() is None, "the server of commands did not start"
-                time.sleep(0.05)
     return str(address)
 
 
