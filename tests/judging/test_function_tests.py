@@ -349,6 +349,24 @@ def test_forged_names_of_classes_import_nothing_and_run_nothing(names):
     assert "isinstance(f(), bool)" in sentence and set(sys.modules) == before
 
 
+def test_zeros_beside_an_error_with_other_words_pass_no_test():
+    """A test that only asks for the kind of an error says nothing of its words."""
+    expected = ["value", 4, "raised", "ValueError: n is below 0"]
+    zeros = ["value", 0, "raised", "ValueError: no"]
+    source = """def test(f):
+    f(2)
+    try:
+        f(-1)
+    except ValueError:
+        return
+    assert False
+"""
+    case_inputs = inputs_for_test(source)
+    message = "Zeros alone pass this test; they are not the expected result."
+    assert compare_by_test_function(expected, zeros, 0.0, case_inputs) == message
+    assert compare_by_test_function(expected, expected, 0.0, case_inputs) is None
+
+
 @pytest.mark.parametrize("empty", [np.zeros(0), np.zeros((0, 3)), [], ()])
 def test_an_empty_result_passes_no_test_whose_result_is_not_empty(empty):
     """NumPy's comparisons hold for all of no numbers."""
