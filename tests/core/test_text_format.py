@@ -1,10 +1,16 @@
 """Texts that are printed: control characters are replaced, and layout stays."""
 
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 
-from autograder.core.rounding import format_points, round_half_up
+from autograder.core.rounding import (
+    _MAX_DENOMINATOR,
+    format_points,
+    round_half_up,
+    to_fraction,
+)
 from autograder.core.text_format import format_count, join_words, make_printable, truncate
 
 
@@ -58,3 +64,8 @@ def test_points_lose_zeros_after_the_point_only(points, text):
 )
 def test_a_half_is_rounded_up_whatever_the_decimals(number, decimals, text):
     assert str(round_half_up(number, decimals)) == text
+
+
+def test_points_are_fractions_up_to_a_denominator():
+    assert to_fraction(1 / _MAX_DENOMINATOR) == Fraction(1, _MAX_DENOMINATOR)
+    assert to_fraction(1 / (_MAX_DENOMINATOR + 1)) == Fraction(1, _MAX_DENOMINATOR)
