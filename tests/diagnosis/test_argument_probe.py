@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 from autograder.diagnosis import argument_probe
-from autograder.diagnosis.argument_probe import explain_by_arguments, is_small_enough_to_repeat
+from autograder.diagnosis.argument_probe import (
+    MAX_COUNT_FACTOR,
+    explain_by_arguments,
+    is_small_enough_to_repeat,
+)
 from autograder.values.case_records import ComparisonRules, Inputs, TestCase
 
 CASE = TestCase("numbers", Inputs((np.arange(4.0),), {}), np.arange(4.0), {})
@@ -209,10 +213,10 @@ SIZES = ((3, 5), (4, 7), (6, 2))
     [
         (lambda n, d: n, "too large by `n`"),
         (lambda n, d: -d, "too small by `d`"),
-        (lambda n, d: 16 * n * d, "too large by 16 · `n` · `d`"),
+        (lambda n, d: MAX_COUNT_FACTOR * n * d, "too large by 16 · `n` · `d`"),
         (lambda n, d: -2 * n * d**2, "too small by 2 · `n` · `d`²"),
         (lambda n, d: n**2 * d**2, "too large by `n`² · `d`²"),
-        (lambda n, d: 17 * n, None),
+        (lambda n, d: (MAX_COUNT_FACTOR + 1) * n, None),
         (lambda n, d: n**3, None),
         (lambda n, d: n + 1, None),
         (lambda n, d: 5, None),

@@ -8,6 +8,7 @@ import pytest
 
 from autograder.diagnosis.render import (
     MAX_OUTPUT_CHARACTERS,
+    MAX_TABLE_CELLS,
     _choose_shown_indices,
     _make_diverging_scale,
     _make_sequential_scale,
@@ -54,6 +55,12 @@ def test_an_array_that_is_shown_whole_needs_no_place(shape):
     assert "The tables show" not in render_text(finding) + render_html(finding)
 
 
+def test_a_text_shows_an_array_up_to_a_size():
+    for size in (MAX_TABLE_CELLS**2, MAX_TABLE_CELLS**2 + 1):
+        text = render_text(judge_value(np.zeros(size), np.ones(size)))
+        assert ("Yours:" in text) == (size == MAX_TABLE_CELLS**2)
+
+
 def test_nan_counts_as_the_largest_difference():
     value = np.zeros((2, 2, 2))
     value[0] = 1000
@@ -77,8 +84,8 @@ def test_a_line_that_raised_is_quoted_whole(line, within, text):
 @pytest.mark.parametrize(
     ("length", "wrong", "shown"),
     [
-        (8, [4], [0, 1, 2, 3, 4, 5, 6, 7]),
-        (9, [], [0, 1, 2, 3, 4, 5, None, 8]),
+        (MAX_TABLE_CELLS, [4], [0, 1, 2, 3, 4, 5, 6, 7]),
+        (MAX_TABLE_CELLS + 1, [], [0, 1, 2, 3, 4, 5, None, 8]),
         (20, [10], [0, 1, 2, 3, 4, None, 10, None, 19]),
         (20, [2, 3], [0, 1, 2, 3, 4, 5, None, 19]),
         (20, [7, 9, 11, 13, 15], [0, 1, None, 7, None, 9, None, 11, None, 13, None, 19]),

@@ -645,6 +645,15 @@ def test_mutations_are_tried_by_rank_and_the_larger_parts_first():
     assert ranks == sorted(ranks) and set(ranks) == {LEAVE_OUT, REPLACE, EXTEND}
 
 
+def test_code_has_up_to_so_many_mutations(monkeypatch):
+    """Those that switch on several others are not counted: one change of a name is in each of them."""
+    source = "\ndef f(x):\n    return x - 3\n"
+    count = len(compile_mutations(source, (LEAVE_OUT,)).mutations)
+    for most in (count + 1, count, count - 1):
+        monkeypatch.setattr(repair, "MAX_MUTATIONS", most)
+        assert len(compile_mutations(source, (LEAVE_OUT,)).mutations) == min(most, count)
+
+
 def test_a_mutation_is_described_with_its_line_cut_to_a_limit():
     long = f"{'x' * MAX_LINE_CHARACTERS} + x"
     code = compile_mutations(f"\ndef f(x):\n    y = {long}\n    return y  # so\n")
