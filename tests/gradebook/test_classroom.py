@@ -7,12 +7,19 @@ from zoneinfo import ZoneInfo
 import pytest
 from graded_class import LAB, enrol, results, row
 from our_course import COURSE
+from sqlalchemy.exc import OperationalError
 
 from autograder.core.errors import UsageError
 from autograder.core.results import Verdict
 from autograder.gradebook import attempt_choice, gradebook_writer, nbgrader_db, result_store
 from autograder.gradebook.attempt_choice import GradedAttempt
-from autograder.gradebook.class_list import ClassList, ClassListError, read_class_list
+from autograder.gradebook.class_list import (
+    MAX_NAMES_SHOWN,
+    ClassList,
+    ClassListError,
+    _join_names_with_ellipsis,
+    read_class_list,
+)
 from autograder.gradebook.classroom import (
     MAX_ATTEMPTS,
     MAX_SMALL_TEXT_BYTES,
@@ -387,6 +394,12 @@ def test_a_roster_is_another_class_s_from_three_strangers_on(classroom):
     assert "xi" in read_class_list(classroom).people
 
 
+def test_of_many_strangers_the_first_few_are_named():
+    names = [f"s{number}" for number in range(MAX_NAMES_SHOWN)]
+    assert _join_names_with_ellipsis(names).endswith(f" and {names[-1]}")
+    assert _join_names_with_ellipsis([*names, "x"]).endswith(f" and {names[-1]} …")
+
+
 def test_results_of_a_folder_with_brackets_are_found(tmp_path):
     student = "ada [x]"
     classroom = Classroom(tmp_path, COURSE)
@@ -396,3 +409,25 @@ def test_results_of_a_folder_with_brackets_are_found(tmp_path):
         path.write_text("{}")
         (classroom.submitted / name / LAB).mkdir(parents=True)
     assert list(result_store.load_all_results(classroom, student)) == [(student, LAB)]
+
+
+def test_a_write_is_tried_again_a_few_times_if_the_connection_is_lost(monkeypatch):
+    waits, tries = [], []
+    monkeypatch.setattr(gradebook_writer, "time", SimpleNamespace(sleep=waits.append))
+    writer = object.__new__(gradebook_writer.GradebookWriter)
+    writer.classroom = SimpleNamespace(db="sqlite:///gradebook.db")
+    writer._roll_back = writer._clear_cache = lambda: None
+
+    def write(failure_count):
+        tries.append(failure_count)
+        if len(tries) <= failure_count:
+            raise OperationalError("INSERT", {}, Exception("gone"))
+        return "written"
+
+    most = gradebook_writer.MAX_TRIES
+    assert writer._write_with_retries(lambda: write(most - 1)) == "written"
+    assert (len(tries), len(waits)) == (most, most - 1)
+    tries.clear()
+    with pytest.raises(nbgrader_db.GradebookError, match="No result is lost"):
+        writer._write_with_retries(lambda: write(most))
+    assert len(tries) == most
