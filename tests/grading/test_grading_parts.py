@@ -2,8 +2,11 @@
 
 import json
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from datetime import datetime
+from io import BytesIO
 from threading import Lock
 from types import SimpleNamespace
 
@@ -24,6 +27,7 @@ from autograder.grading import (
     progress,
     run,
     sanitise,
+    worker,
 )
 from autograder.grading.grade_submission import SubmissionGrader
 from autograder.grading.run import GradingSummary, _ClassGrader
@@ -493,22 +497,113 @@ def test_a_long_source_says_how_much_of_it_is_left_out():
     assert sanitise.truncate_source(lines, 10 * sanitise.LINE_WEIGHT) == lines
 
 
-@pytest.mark.parametrize("error", ["lost", "failed"])
+def make_cluster_client(slots=()):
+    """Return a client without a cluster, whose workers have passed their tests."""
+    client = object.__new__(dask_cluster.ClusterClient)
+    client._lock, client._busy = Lock(), Counter()
+    client._slots, client._excluded = dict(slots), {}
+    return client
+
+
+@pytest.mark.parametrize("error", ["lost", "failed", "reported"])
 def test_a_submission_is_tried_on_three_workers_of_a_cluster(error):
     tried = []
 
     def fail(worker):
         tried.append(worker)
+        if error == "reported":
+            graded = grade_submission.report_grader_fault(lab("qkv-attention"), "planted")
+            return graded.to_json()
         raise dask_cluster.WorkerLost("went away") if error == "lost" else ValueError("planted")
 
-    client = object.__new__(dask_cluster.ClusterClient)
-    client._lock, client._busy = Lock(), Counter()
+    client = make_cluster_client()
     client._acquire_worker = lambda: f"worker {len(tried)}"
     client._grade_on_worker = fail
     client._retest_worker_and_check_for_others = lambda worker: len(tried) < 9
-    with pytest.raises(dask_cluster.WorkerLost if error == "lost" else ValueError):
-        client.grade()
+    if error == "reported":
+        assert "planted" in client.grade().faults[0]
+    else:
+        with pytest.raises(dask_cluster.WorkerLost if error == "lost" else ValueError):
+            client.grade()
     assert tried == ["worker 0", "worker 1", "worker 2"]
+    assert len(tried) == dask_cluster._MAX_TRIES
+
+
+def test_each_thread_of_a_cluster_has_a_call_that_runs_and_one_that_waits(monkeypatch):
+    class Waits(Exception):
+        pass
+
+    def wait(seconds):
+        raise Waits
+
+    monkeypatch.setattr(dask_cluster, "sleep", wait)
+    client = make_cluster_client({"a": 1, "b": 2})
+    client._update_workers_and_worker_tests = lambda: None
+    assert client.capacity() == 3 * dask_cluster._MAX_CALLS_PER_SLOT == 6
+    acquired = [client._acquire_worker() for _ in range(6)]
+    assert Counter(acquired) == {"a": 2, "b": 4}
+    with pytest.raises(Waits):
+        client._acquire_worker()
+
+
+def test_the_reason_why_a_worker_is_left_out_is_cut_to_a_length():
+    longest = "x" * dask_cluster._MAX_REASON_CHARACTERS
+    client, shown = make_cluster_client(), []
+    client._show_message = shown.append
+    for reason in (longest, f"{longest}x"):
+        client._worker_tests = {"a": None}
+        client._exclude_worker("a", reason)
+        assert client._excluded == {"a": longest}
+    assert shown == [f"The worker a is left out: {longest}."] * 2
+
+
+def test_a_cluster_is_waited_for_by_a_fixed_number_of_threads(monkeypatch):
+    class Started(Exception):
+        pass
+
+    def start_threads(count):
+        raise Started(count)
+
+    monkeypatch.setattr(pool, "worker_threads", start_threads)
+    for scheduler, count in (("tcp://x", pool._MAX_CLUSTER_THREADS), ("", 3)):
+        grading_pool = object.__new__(pool.GradingPool)
+        grading_pool._threads, grading_pool._scheduler, grading_pool._workers = None, scheduler, 3
+        grading_pool._stack = ExitStack()
+        with pytest.raises(Started, match=f"^{count}$"):
+            grading_pool.start()
+
+
+# Worker processes
+
+
+def test_a_message_of_a_worker_has_up_to_so_many_bytes(monkeypatch):
+    monkeypatch.setattr(worker, "_MAX_MESSAGE_BYTES", 3)
+    for message, received in ((b"abc", b"abc"), (b"abcd", None)):
+        pipe = BytesIO()
+        worker._send(pipe, message)
+        pipe.seek(0)
+        assert worker._receive_message(pipe) == received
+
+
+def test_more_calls_begin_while_others_run(monkeypatch):
+    """How many may run is asked again after a while, even if no call has ended."""
+    capacities, timeouts = iter([1, 2, 2, 2, 2, 2]), []
+    real_wait = worker.wait
+
+    def wait(calls, timeout, return_when):
+        timeouts.append(timeout)
+        if len(timeouts) == 1:  # nothing has ended so far
+            return SimpleNamespace(done=set())
+        assert len(calls) == 2 or len(timeouts) > 2
+        return real_wait(calls, None, return_when)
+
+    monkeypatch.setattr(worker, "wait", wait)
+    with ThreadPoolExecutor(1) as threads:
+        results = worker.run_concurrently(
+            lambda item, is_alone: item.upper(), "ab", threads, lambda: next(capacities)
+        )
+        assert sorted(results) == [("a", "A"), ("b", "B")]
+    assert set(timeouts) == {worker.MAX_WAIT_SECONDS}
 
 
 def test_the_roster_s_time_holds_for_every_attempt(monkeypatch):
@@ -527,3 +622,39 @@ def test_the_roster_s_time_holds_for_every_attempt(monkeypatch):
 
     assert read_times({}) == [datetime(2026, 11, 3, 10), None]
     assert read_times({("ada", "one"): datetime(2026, 11, 1)}) == [datetime(2026, 11, 1)] * 2
+
+
+def test_reading_and_showing_a_notebook_have_a_limit_of_time(monkeypatch):
+    stages = []
+
+    def record_stage(name, seconds):
+        stages.append((name, seconds))
+        return nullcontext()
+
+    monkeypatch.setattr(grade_submission, "time_limited_stage", record_stage)
+    judge_nothing = SimpleNamespace(judge_submission=lambda _: grade_submission.CellResults())
+    monkeypatch.setattr(grade_submission, "SubmissionGrader", lambda *_: judge_nothing)
+    sandbox = SimpleNamespace(name="none", explain_missing_packages=lambda packages: "")
+    course_lab = lab("qkv-attention")
+    data = nbformat.writes(grade_submission.release_for_grading(course_lab)).encode()
+    grade_submission.grade_submission(data, course_lab, sandbox, salt="")
+    assert stages == [
+        (grade_submission.READING_STAGE, grade_submission.MAX_STAGE_SECONDS),
+        (grade_submission.SHOWING_STAGE, grade_submission.MAX_STAGE_SECONDS),
+    ]
+
+
+@pytest.mark.parametrize("extra", [0, 1])
+def test_of_long_cells_the_later_ones_are_shown_in_part(monkeypatch, extra):
+    """Each cell has at least a few characters, even if earlier cells are very long."""
+    least = grade_submission.MIN_CELL_CHARACTERS
+    first, second = sanitise.MAX_SHOWN_CHARACTERS - least - 1, least + 1
+    notebook = nbformat.v4.new_notebook()
+    for number, length in enumerate((first, second + extra, 1, least, least + extra)):
+        notebook.cells.append(new_markdown_cell("x" * length, id=f"own-{number}"))
+    monkeypatch.setattr(grade_submission, "simplify_slow_markdown", lambda text, _: text)
+    grade_submission._fill_outputs_and_list_results(
+        lab("qkv-attention"), notebook, grade_submission.CellResults(), text_only=False
+    )
+    shown = [cell.source.partition("\n[…")[0] for cell in notebook.cells]
+    assert [len(source) for source in shown] == [first, second, 1, least, least]

@@ -61,3 +61,15 @@ def test_nbgrader_gives_a_failed_test_cell_the_points_of_its_right_parts(score, 
     )
     cell.metadata["nbgrader"] = make_nbgrader_metadata("test-softmax", 5, grade=True, locked=True)
     assert determine_grade(cell) == (points, 5)
+
+
+def test_nbgrader_is_given_the_release_in_place_of_a_large_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(COURSE.root)
+    path = tmp_path / f"{LAB}.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[new_code_cell("own = 1")]), path)
+    exporter = nbgrader_autograde.ReleasedInsteadOfSubmittedExporter()
+    size = path.stat().st_size
+    for most, is_read in ((size, True), (size - 1, False)):
+        monkeypatch.setattr(nbgrader_autograde, "_MAX_DIRECT_READ_BYTES", most)
+        text, _ = exporter.from_filename(str(path), {"nbgrader": {"assignment": LAB}})
+        assert ("own = 1" in text) == is_read

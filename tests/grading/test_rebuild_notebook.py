@@ -422,3 +422,17 @@ def test_the_cells_of_all_worksheets_of_an_old_notebook_have_one_limit(monkeypat
     assert len(convert(2, 1)) == 3
     with pytest.raises(UnreadableNotebook, match="has 4 cells; at most 3 can be marked"):
         convert(2, 2)
+
+
+def test_a_notebook_has_up_to_so_many_characters_and_lists(monkeypatch):
+    content = data({"cells": [{"source": "abc"}, {"source": "de"}]})
+    for limit, most, sentence in (
+        ("MAX_SOURCE_CHARACTERS", 5, "cells have 5 characters; at most 4 can be marked"),
+        ("MAX_JSON_CONTAINERS", 4, "holds more lists and objects"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(rebuilding, limit, most)
+            assert len(read_cells(content)[0]) == 2
+            patch.setattr(rebuilding, limit, most - 1)
+            with pytest.raises(UnreadableNotebook, match=sentence):
+                read_cells(content)

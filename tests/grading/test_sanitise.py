@@ -265,3 +265,75 @@ def test_control_characters_and_those_of_direction_are_replaced():
         if character in replaced:
             expected = "\N{REPLACEMENT CHARACTER}"
         assert shown == f"a{expected}b", hex(code)
+
+
+TOO_LARGE = "<p>(an output too large to be shown)</p>"
+
+
+def clean_html_outputs(*markups):
+    """Return the HTML that a notebook shows of its outputs of HTML."""
+    clean = OutputCleaner().clean_within_limits
+    shown = []
+    for markup in markups:
+        output = {"output_type": "display_data", "data": {"text/html": markup}}
+        shown.append(clean(output).data["text/html"])
+    return shown
+
+
+@pytest.mark.parametrize(("limit", "part"), [("MAX_HTML_CHARACTERS", "a"), ("MAX_TAGS", "<br>")])
+def test_the_html_of_an_output_is_shown_up_to_a_size_and_a_number_of_tags(limit, part):
+    largest = part * getattr(sanitise, limit)
+    assert clean_html_outputs(largest, largest + part) == [largest, TOO_LARGE]
+
+
+def test_the_html_of_all_outputs_is_shown_up_to_a_size():
+    full, rest = divmod(sanitise.MAX_TOTAL_HTML_CHARACTERS, sanitise.MAX_HTML_CHARACTERS)
+    markups = ["a" * sanitise.MAX_HTML_CHARACTERS] * full + ["a" * rest]
+    assert clean_html_outputs(*markups, "") == [*markups, ""]
+    assert clean_html_outputs(*markups, "a") == [*markups, TOO_LARGE]
+
+
+def test_markdown_with_too_many_tags_is_shown_as_it_was_typed(monkeypatch):
+    monkeypatch.setattr(sanitise, "MAX_TAGS", 2)  # as a page, four times that many
+    assert render_markdown("*a* *b* *c*").count("<") == 8
+    assert render_markdown("*a* *b* *c* *d*") == "<pre>*a* *b* *c* *d*</pre>"
+
+
+def test_of_a_long_text_the_beginning_is_shown(monkeypatch):
+    monkeypatch.setattr(sanitise, "MAX_TEXT_CHARACTERS", 3)
+    assert sanitise.clean_text("abc") == "abc"
+    assert sanitise.clean_text("abcd") == "abc\n[… 1 characters more are not shown here]"
+
+
+def test_a_formula_is_rendered_up_to_a_length(monkeypatch):
+    monkeypatch.setattr(sanitise, "MAX_FORMULA_CHARACTERS", 5)
+    assert sanitise.render_formula("x+y+z").startswith("<math")
+    assert sanitise.render_formula("x+y+zz").startswith("<code>x+y+z\n[… 1 characters more")
+
+
+def test_an_error_s_name_is_cut_to_a_length():
+    longest = "N" * sanitise.MAX_ERROR_NAME_CHARACTERS
+    for name in (longest, f"{longest}N"):
+        assert clean_output({"output_type": "error", "ename": name}).ename == longest
+
+
+def test_a_picture_has_up_to_so_many_pixels_and_characters(monkeypatch):
+    most = sanitise.MAX_PICTURE_PIXELS
+    for mime, make_picture, factors in (
+        ("image/png", png, (most, 1)),
+        ("image/jpeg", jpeg, (8_000, most // 8_000)),
+    ):
+        width, height = factors
+        assert is_picture(mime, make_picture(width, height))
+        assert not is_picture(mime, make_picture(width + 1, height))
+    monkeypatch.setattr(sanitise, "MAX_PICTURE_CHARACTERS", len(PNG))
+    assert is_picture("image/png", PNG)
+    monkeypatch.setattr(sanitise, "MAX_PICTURE_CHARACTERS", len(PNG) - 1)
+    assert not is_picture("image/png", PNG)
+
+
+def test_the_code_of_a_cell_is_coloured_up_to_a_size():
+    source = ("a" * 99 + "\n") * (sanitise.MAX_CELL_COLOURED_CHARACTERS // 100)
+    assert len(source) == sanitise.MAX_CELL_COLOURED_CHARACTERS
+    assert sanitise.shorten_slow_code(source) == source
+    assert sanitise.shorten_slow_code(f"{source}a").startswith("# (The grader shows this cell as")
