@@ -1,5 +1,6 @@
 """Hostile zips and folders: no file leaves its place, and other students are not affected."""
 
+import io
 import os
 import stat
 import struct
@@ -7,6 +8,7 @@ import time
 import zipfile
 import zlib
 from datetime import UTC, datetime
+from fractions import Fraction
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -493,11 +495,15 @@ def test_each_student_has_a_budget(classroom, tmp_path, set_limits):
 
 
 def test_too_many_notebooks_in_one_submission(classroom, tmp_path):
-    inner = zip_bytes({f"{i}/qkv-attention.ipynb": b"" for i in range(201)})
+    most = archives.LIMITS.max_zip_notebooks
+    inner = zip_bytes({f"{i}/qkv-attention.ipynb": b"" for i in range(most + 1)})
     report = collect([make_zip(tmp_path / "class.zip", {"ada_1_1_x.zip": inner})], classroom)
     assert refusal_reasons(report) == [
         "It holds 201 notebooks and zips; 200 are the most in one submission.",
     ]
+    inner = zip_bytes({f"{i}/qkv-attention.ipynb": b"" for i in range(most)})
+    report = collect([make_zip(tmp_path / "class.zip", {"ada_1_1_x.zip": inner})], classroom)
+    assert refusal_reasons(report) == []
 
 
 def test_a_notebook_above_the_limit_is_refused(classroom, inbox):
@@ -655,3 +661,78 @@ def test_the_parts_of_a_name_in_a_zip_are_those_of_a_path():
     for name, path in names.items():
         info = zipfile.ZipInfo(name)
         assert archives._member_name(info) == path, name
+
+
+def test_a_name_has_up_to_so_many_characters_and_bytes_in_a_part(set_limits):
+    for part, problem in (
+        ("a" * archives.MAX_PART_BYTES, ""),
+        ("a" * (archives.MAX_PART_BYTES + 1), "Its name is too long (256 characters)."),
+        ("a" + "é" * (archives.MAX_PART_BYTES // 2), ""),
+        ("é" * (archives.MAX_PART_BYTES // 2 + 1), "Its name is too long (128 characters)."),
+    ):
+        assert archives._find_name_problem(part) == problem
+    set_limits(max_name_characters=7)
+    assert archives._find_name_problem("abc/def") == ""
+    assert archives._find_name_problem("abc/defg") == "Its name is too long (8 characters)."
+
+
+def test_a_long_name_in_a_zip_is_listed_in_part(tmp_path, set_limits):
+    set_limits(max_name_characters=7)
+    zip_file = archives.file_from_disk(make_zip(tmp_path / "class.zip", {"abc/defg": b""}))
+    with archives.ZipReader(UTC) as zips:
+        assert [file.path for file in zips.list_members(zip_file).files] == ["abc/def"]
+
+
+@pytest.mark.parametrize(
+    ("size", "packed_size", "is_bomb"),
+    [(1_000, 1, False), (1_001, 1, True), (1_010, 101, False), (1_011, 101, True)],
+)
+def test_a_large_member_of_a_high_compression_is_a_bomb(set_limits, size, packed_size, is_bomb):
+    set_limits(min_bomb_bytes=1_000, max_compression_ratio=10)
+    info = zipfile.ZipInfo("a.ipynb")
+    info.file_size, info.compress_size = size, packed_size
+    with pytest.raises(FileRefused) as caught:
+        list(archives._stream_zip_member(None, info, 10_000))  # there is nothing to be read
+    assert ("as a zip bomb does" in str(caught.value)) == is_bomb
+
+
+def test_a_large_zip_of_a_high_compression_is_a_bomb(set_limits):
+    total, data = 20_000, zip_bytes({"a": bytes(20_000)})
+    for unpacked, least, is_bomb in (
+        (total, 199, False), (total - 1, 200, False), (total - 1, 199, True),
+    ):  # fmt: skip
+        set_limits(min_bomb_bytes=least, max_compression_ratio=Fraction(unpacked, len(data)))
+        if is_bomb:
+            with pytest.raises(FileRefused, match="as a zip bomb does"):
+                archives._open_checked_zip(io.BytesIO(data))
+        else:
+            assert archives._open_checked_zip(io.BytesIO(data)).namelist() == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "is_class_download"),
+    [("max_zip_directory_bytes", False), ("max_class_directory_bytes", True)],
+)
+def test_a_table_of_contents_has_up_to_so_many_bytes(set_limits, limit, is_class_download):
+    data = zip_bytes({f"{number}.ipynb": b"" for number in range(5)})
+    size = data.index(b"PK\5\6") - data.index(b"PK\1\2")
+    set_limits(**{limit: size})
+    assert len(archives._open_checked_zip(io.BytesIO(data), is_class_download).namelist()) == 5
+    set_limits(**{limit: size - 1})
+    with pytest.raises(FileRefused, match="table of contents alone"):
+        archives._open_checked_zip(io.BytesIO(data), is_class_download)
+
+
+def test_a_zip_in_a_zip_is_kept_in_memory_up_to_a_size_and_read_up_to_another(set_limits):
+    set_limits(max_in_memory_bytes=4, max_inner_zip_bytes=9)
+    limits = []
+    for content, is_on_disk in ((b"abcd", False), (b"abcde", True)):
+
+        def read(limit, content=content):
+            limits.append(limit)
+            return iter([content])
+
+        zip_file = archives.IncomingFile(path="x.zip", read_chunks=read)
+        with archives.ZipReader(UTC)._copy_inner_zip_to_temporary_file(zip_file) as file:
+            assert file._rolled == is_on_disk
+    assert limits == [9, 9]

@@ -2,6 +2,7 @@
 
 import os
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ from downloads import (
     zip_bytes,
 )
 
-from autograder.intake import archives
+from autograder.intake import archives, finder
+from autograder.intake.finder import MAX_CALENDAR_SECONDS, MAX_TIMESTAMP_BYTES
 from autograder.intake.ownership import MAX_FOLDER_LEVELS
 
 
@@ -64,7 +66,9 @@ def test_a_folder_around_the_class(classroom, make_download):
 def test_nbgraders_own_layout_with_its_timestamps(classroom, make_download):
     files = {
         "submitted/ada/qkv-attention/qkv-attention.ipynb": notebook("ada"),
-        "submitted/ada/qkv-attention/timestamp.txt": b"2026-11-20 15:03:22.123456 +0100",
+        "submitted/ada/qkv-attention/timestamp.txt": b"2026-11-20 15:03:22.123456 +0100".ljust(
+            MAX_TIMESTAMP_BYTES
+        ),
         "autograded/ada/qkv-attention/qkv-attention.ipynb": notebook("marked"),
     }
     report = collect([make_download(files)], classroom)
@@ -77,11 +81,14 @@ def test_nbgraders_own_layout_with_its_timestamps(classroom, make_download):
     ]
 
 
-def test_a_timestamp_that_cannot_be_read(classroom, make_download):
+@pytest.mark.parametrize(
+    "timestamp", [b"tomorrow, perhaps", b"2026-11-20 15:03:22".ljust(MAX_TIMESTAMP_BYTES + 1)]
+)
+def test_a_timestamp_that_cannot_be_read(classroom, make_download, timestamp):
     parent = "submitted/ada/qkv-attention"
     files = {
         f"{parent}/qkv-attention.ipynb": notebook(),
-        f"{parent}/timestamp.txt": b"tomorrow, perhaps",
+        f"{parent}/timestamp.txt": timestamp,
     }
     report = collect([make_download(files)], classroom)
     assert only_file(report).reason == "The timestamp.txt beside it cannot be read."
@@ -236,7 +243,9 @@ def test_many_zips_in_a_folder_below(classroom, inbox):
     assert sorted(read_submitted(classroom)) == ["ada/qkv-attention", "grace/qkv-attention"]
 
 
-def test_zips_are_opened_one_level_deep(classroom, tmp_path):
+@pytest.mark.parametrize("depth", [2, 3])
+def test_zips_are_opened_one_level_deep(classroom, tmp_path, set_limits, depth):
+    set_limits(max_zip_depth=depth)
     deepest = zip_bytes({"qkv-attention.ipynb": notebook()})
     deeper = zip_bytes({"b.zip": deepest, "qkv-attention.ipynb": notebook("seen")})
     report = collect(
@@ -249,7 +258,11 @@ def test_zips_are_opened_one_level_deep(classroom, tmp_path):
         classroom,
     )
     assert read_submitted(classroom)["ada/qkv-attention"][0] == "seen"
-    (row,) = [row for row in report.files if row.outcome == "refused"]
+    refused = [row for row in report.files if row.outcome == "refused"]
+    if depth == 3:
+        assert refused == []
+        return
+    (row,) = refused
     assert row.reason == "It is a zip in a zip in a zip, and is not opened. Unpack the outer one."
     assert row.source == "class.zip/ada/a.zip/b.zip"
 
@@ -569,3 +582,21 @@ def test_five_folders_may_lie_around_the_students_folders(classroom, make_downlo
         assert {row.reason.split(";")[0] for row in report.files} == {
             "It lies more than 5 folders deep"
         }
+
+
+def test_a_receipt_is_read_up_to_a_size(tmp_path, set_limits):
+    path = tmp_path / "Lab_ada1_attempt_2026-11-20-14-03-22.txt"
+    path.write_text("Name: Ada L (ada1)\n")
+    files, size = {path.name: archives.file_from_disk(path)}, path.stat().st_size
+    for most in (size, size - 1):
+        set_limits(max_receipt_bytes=most)
+        (receipt,) = finder._read_blackboard_receipts(files).values()
+        assert (receipt is not None) == (most == size)
+
+
+def test_a_time_is_one_from_1970_to_the_calendars_end():
+    last = MAX_CALENDAR_SECONDS - 1
+    assert datetime.fromtimestamp(last, UTC).isoformat() == "9999-12-31T23:59:59+00:00"
+    times = {0.0: 0.0, 1.0: 1.0, last: last, MAX_CALENDAR_SECONDS: 0.0, -1.0: 0.0, None: 0.0}
+    for time_of_file, valid in times.items():
+        assert finder._valid_time(time_of_file) == valid, time_of_file

@@ -149,3 +149,11 @@ def test_a_tie_of_the_first_two_of_three_labs_is_a_tie(cells, lab):
     names = [f"{letter}{number}" for number, letter in enumerate(cells)]
     data = "".join(f'"grade_id": "{name}"' for name in names).encode()
     assert find_lab_by_cells(data, {name: name[0] for name in names}) == lab
+
+
+def test_the_name_of_a_folder_has_up_to_so_many_bytes():
+    half = names.MAX_FOLDER_NAME_BYTES // 2
+    for name in ("a" * 2 * half, "é" * half):
+        assert make_safe_folder_name(name) == name
+        assert make_safe_folder_name(f"{name}a") != f"{name}a"
+    assert len(make_safe_folder_name("a" * (2 * half + 1))) == names.MAX_FOLDER_NAME_BYTES

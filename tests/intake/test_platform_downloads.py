@@ -21,7 +21,7 @@ from downloads import (
 )
 
 from autograder.core.errors import UsageError
-from autograder.intake import read_origin
+from autograder.intake import platform_metadata, read_origin
 from autograder.intake.filename_patterns import FILENAME_PATTERNS, match_patterns
 from autograder.intake.platform_metadata import (
     parse_time,
@@ -475,6 +475,35 @@ def test_gradescope_with_unusable_metadata(classroom, make_download, metadata):
     assert any(
         "does not say who submitted 'submission_98765432'" in row.reason for row in report.files
     )
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_gradescopes_list_is_read_up_to_a_size(classroom, make_download, set_limits, missing):
+    set_limits(max_index_bytes=len(METADATA.encode()) - missing)
+    collect([make_download(gradescope())], classroom)
+    assert (read_submitted(classroom) == {}) == bool(missing)
+
+
+def test_gradescopes_list_is_nested_and_long_up_to_a_limit(monkeypatch):
+    inner = platform_metadata.MAX_YAML_NESTING - 1
+    assert read_gradescope_metadata(b"a: " + b"[" * inner + b"]" * inner) == {}
+    with pytest.raises(ValueError, match="nested too deeply"):
+        read_gradescope_metadata(b"a: " + b"[" * (inner + 1) + b"]" * (inner + 1))
+    # Its events after the first: a document, a table and its two texts, and three ends.
+    monkeypatch.setattr(platform_metadata, "MAX_YAML_EVENTS", 7)
+    assert read_gradescope_metadata(b"a: b") == {}
+    monkeypatch.setattr(platform_metadata, "MAX_YAML_EVENTS", 6)
+    with pytest.raises(ValueError, match="too long"):
+        read_gradescope_metadata(b"a: b")
+
+
+def test_of_many_submitters_the_first_ones_count():
+    most = platform_metadata.MAX_SUBMITTERS
+    for count in (most, most + 1):
+        people = "".join(f"  - :sid: '{number}'\n" for number in range(count))
+        table = read_gradescope_metadata(f"one:\n  :submitters:\n{people}".encode())
+        sids = [identity.sid for identity in table["one"].submitters]
+        assert sids == [str(number) for number in range(most)]
 
 
 def test_gradescopes_metadata_holds_texts_only():

@@ -462,3 +462,12 @@ def test_a_name_is_found_without_its_blanks_and_with_its_last_name_first(tmp_pat
     read = roster.read_roster(write_roster(tmp_path, text))
     for name in ("Lovelace King, Ada Maria", "lovelacekingadamaria", "adamarialovelaceking"):
         assert [person.student for person in read.find_people_by_name(name)] == ["ada"], name
+
+
+def test_a_roster_is_read_up_to_a_size(tmp_path, set_limits):
+    path = write_roster(tmp_path, "Login\nada\n")
+    set_limits(max_index_bytes=path.stat().st_size)
+    assert roster.read_roster(path).people[0].login == "ada"
+    set_limits(max_index_bytes=path.stat().st_size - 1)
+    with pytest.raises(RosterError, match="is no roster that can be used"):
+        roster.read_roster(path)

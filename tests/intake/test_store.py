@@ -268,6 +268,34 @@ def test_wrong_origin_files_are_ignored(classroom, inbox):
         assert only_file(collect([inbox], classroom)).outcome == "unchanged"
 
 
+def test_an_origin_and_a_time_stamp_are_read_up_to_a_size(classroom, inbox, tmp_path):
+    collect([write_files(inbox, blackboard_attempts(3))], classroom)
+    record = classroom.root / "collected" / "ada" / f"{QKV}.json"
+    content, stamp = record.read_bytes(), tmp_path / "timestamp.txt"
+    for extra in (0, 1):
+        record.write_bytes(content.ljust(store.MAX_ORIGIN_BYTES + extra))
+        assert (read_origin(classroom.root, "ada", QKV) is None) == bool(extra)
+        stamp.write_bytes(b"2026-11-20 15:03:22 UTC".ljust(store.MAX_TIMESTAMP_BYTES + extra))
+        assert (store._read_timestamp(stamp) is None) == bool(extra)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_zone"),
+    [
+        (0, True),
+        (900, True),
+        (901, False),
+        (store._MAX_ZONE_DIFFERENCE_SECONDS, True),
+        (store._MAX_ZONE_DIFFERENCE_SECONDS + 900, False),
+    ],
+)
+def test_two_times_of_one_attempt_differ_by_a_zone_at_most(seconds, is_zone):
+    origin = Origin(time=1e9, sha256="0" * 64)
+    for time_of_earlier in (1e9 + seconds, 1e9 - seconds):
+        earlier = Path(store.make_earlier_attempt_file_name(Origin(time=time_of_earlier)))
+        assert store._differs_only_by_time_zone(earlier, origin) == is_zone
+
+
 def test_nothing_is_half_written(classroom, inbox, monkeypatch):
     collect([write_files(inbox, blackboard_attempts(3))], classroom)
     snapshot_before = snapshot(classroom.root)
