@@ -646,7 +646,6 @@ def test_mutations_are_tried_by_rank_and_the_larger_parts_first():
 
 
 def test_code_has_up_to_so_many_mutations(monkeypatch):
-    """Those that switch on several others are not counted: one change of a name is in each of them."""
     source = "\ndef f(x):\n    return x - 3\n"
     count = len(compile_mutations(source, (LEAVE_OUT,)).mutations)
     for most in (count + 1, count, count - 1):
