@@ -22,6 +22,7 @@ from autograder.values.common_mistakes import MISTAKES, Difference
 from autograder.values.tolerance import all_true, arrays_agree, elements_agree
 from autograder.values.value_types import (
     MAX_ANSWER_PARTS,
+    MAX_AXES,
     MAX_DEPTH,
     Arrays,
     EncodingError,
@@ -68,7 +69,11 @@ class ArrayType(ValueType):
             array = array.astype(np.float64)
         if name_dtype(array.dtype) not in DTYPES:
             return to_text_or_date_array(array, budget)
-        budget.spend(f"ndarray of {array.size:,} values", numbers=array.size)
+        if array.ndim > MAX_AXES:
+            raise UnsupportedValue(f"ndarray of {array.ndim} axes")
+        # An axis of size 0 does not make a huge axis beside it acceptable: the decoder refuses it.
+        numbers = math.prod(max(size, 1) for size in array.shape)
+        budget.spend(f"ndarray of {numbers:,} values", numbers=numbers)
         return np.array(array, order="C", subok=False)
 
     def pack(self, value: np.ndarray, arrays: list[np.ndarray]) -> dict:
@@ -184,6 +189,8 @@ def to_text_or_date_array(array: np.ndarray, budget: SizeBudget) -> TextOrDateAr
     Raise UnsupportedValue for any other array.
     """
     description = f"ndarray of {array.dtype.name}"
+    if array.ndim > MAX_DEPTH or max(array.shape, default=0) > MAX_ANSWER_PARTS:
+        raise UnsupportedValue(description)
     budget.spend(description, parts=array.size)
     if array.dtype.kind == "M":
         dates = np.datetime_as_string(array.astype(_DATE_DTYPE).ravel()).tolist()

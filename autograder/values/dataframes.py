@@ -535,7 +535,7 @@ def table_from_pandas(result: Any) -> DataTable:
         return DataTable("Series", index, None, (column,), _name_from_pandas(result.name))
     if result.shape[1] > MAX_COLUMNS:
         raise InvalidTable(f"DataFrame of {result.shape[1]:,} columns")
-    columns = _labels_from_pandas(result.columns, "DataFrame whose columns' labels")
+    columns = _labels_from_pandas(result.columns, "DataFrame whose column index")
     data = []
     for i in range(len(columns)):
         data.append(_column_from_series(result.iloc[:, i], f"DataFrame whose column {columns[i]}"))
@@ -545,6 +545,8 @@ def table_from_pandas(result: Any) -> DataTable:
 def _labels_from_pandas(index: Any, error_subject: str) -> Labels:
     import pandas as pd
 
+    if index.nlevels > MAX_LABEL_LEVELS:
+        raise InvalidTable(f"{error_subject} has {index.nlevels} levels")
     levels = [index]
     if index.nlevels > 1:
         levels = [index.get_level_values(i) for i in range(index.nlevels)]

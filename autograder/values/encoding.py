@@ -22,6 +22,7 @@ from autograder.values.value_types import (
     MAX_ANSWER_CHARACTERS,
     MAX_ANSWER_NUMBERS,
     MAX_ANSWER_PARTS,
+    MAX_AXES,
     Arrays,
     EncodingError,
     SingleUseArrays,
@@ -34,7 +35,6 @@ MAX_PAYLOAD_BYTES = 128 << 20  # of arrays in one frame
 MAX_JSON_DEPTH = 32
 MAX_JSON_NODES = 2_000_000  # values in one JSON object
 MAX_ARRAYS = MAX_ANSWER_PARTS  # in one frame: each part of an answer may be an array
-MAX_AXES = 32
 MAX_TEXT_CHARACTERS = 2_000  # in the type or the error of an answer
 _MAX_MODIFIED = 100  # names of changed arguments in one answer
 _MAX_TEXTS = 110  # texts in one answer, the names of changed arguments included

@@ -22,7 +22,12 @@ from autograder.judging.compare import compare_outcome
 from autograder.judging.student_calls import call_student_function, pack_result
 from autograder.sandbox.choice import explain_unavailability
 from autograder.values.case_records import CallOutcome, ComparisonRules, inputs
-from autograder.values.dataframes import MAX_COLUMNS, DataTable
+from autograder.values.dataframes import (
+    _MAX_LISTED_COLUMNS,
+    MAX_COLUMNS,
+    MAX_LABEL_LEVELS,
+    DataTable,
+)
 from autograder.values.encoding import decode, encode
 from autograder.values.value_types import (
     MAX_ANSWER_NUMBERS,
@@ -385,6 +390,45 @@ def test_the_size_of_a_table_is_limited():
     assert (
         pack_result([pd.DataFrame({"a": np.zeros(MAX_ANSWER_NUMBERS // 4)})] * 3)[1] is None
     )  # with their indices
+
+
+def make_table_with_levels(count):
+    labels = pd.MultiIndex.from_tuples([tuple(range(count))])
+    return pd.DataFrame([[1.0]], index=labels, columns=labels)
+
+
+def test_the_levels_of_labels_are_limited():
+    table = convert_argument(make_table_with_levels(MAX_LABEL_LEVELS))
+    assert len(round_trip(table).index.levels) == MAX_LABEL_LEVELS
+    many = make_table_with_levels(MAX_LABEL_LEVELS + 1)
+    for wrong, subject in (
+        (many, "DataFrame whose index"),
+        (many.reset_index(drop=True), "DataFrame whose column index"),
+    ):
+        assert pack_result(wrong) == (f"{subject} has {MAX_LABEL_LEVELS + 1} levels", None)
+    level = ["int64", np.zeros(2, "int64"), None]
+    for count in (MAX_LABEL_LEVELS, MAX_LABEL_LEVELS + 1):
+        arrays = []
+        table = plain_table(index=[[level] * count, [None] * count])
+        table = pack_value(table, arrays)
+        if count == MAX_LABEL_LEVELS:
+            unpack_value({"table": table}, arrays)
+        else:
+            with pytest.raises(EncodingError, match="no labels"):
+                unpack_value({"table": table}, arrays)
+
+
+def test_so_many_columns_are_listed():
+    names = [f"c{number}" for number in range(_MAX_LISTED_COLUMNS + 1)]
+    many = pd.DataFrame({name: [1] for name in names})
+    few = many[names[:-1]]
+    assert "the columns `c0`," in convert_argument(few).description
+    assert "the columns" not in convert_argument(many).description
+    for table, has_ellipsis in ((few, False), (many, True)):
+        sentence = describe_table_difference(table, table.drop(columns="c0"))
+        assert (sentence.count("`"), "…" in sentence) == (2 + 2 * len(names[:-1]), has_ellipsis)
+    sentence = describe_table_difference(many, many + 1)
+    assert sentence.endswith("`c6` and `c7` differ, too.")
 
 
 def plain_table(**parts):

@@ -17,6 +17,7 @@ from autograder.core.course import read_course
 from autograder.judging.student_calls import call_student_function, pack_result
 from autograder.student import answer_key
 from autograder.values import encoding, scalars, value_types
+from autograder.values.arrays import MAX_REPEATED_ROWS
 from autograder.values.case_records import (
     DTYPES,
     CallOutcome,
@@ -37,6 +38,7 @@ from autograder.values.value_types import (
     MAX_ANSWER_CHARACTERS,
     MAX_ANSWER_NUMBERS,
     MAX_ANSWER_PARTS,
+    MAX_AXES,
     MAX_DEPTH,
     EncodingError,
     SingleUseArrays,
@@ -484,3 +486,119 @@ def test_the_largest_whole_numbers_of_both_signs_survive_a_round_trip(sign):
     largest = sign * (2**scalars.MAX_INTEGER_BITS - 1)
     assert round_trip(largest) == largest and pack_result(largest) == ("int", largest)
     assert pack_result(2 * largest)[1] is None
+
+
+class HeaderIsRead(Exception):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("more_bytes", "error"), [(0, HeaderIsRead), (1, EncodingError)], ids=["at", "above"]
+)
+def test_a_frame_with_too_long_a_header_is_refused_before_it_is_read(more_bytes, error):
+    size = encoding.MAX_HEADER_BYTES + more_bytes
+
+    def read(count):
+        if count == size:
+            raise HeaderIsRead
+        return encoding.PREFIX.pack(encoding.MAGIC, size, 0)
+
+    with pytest.raises(error):
+        encoding.read_frame(read)
+
+
+def test_the_depth_of_json_and_the_axes_of_arrays_are_limited():
+    levels = encoding.MAX_JSON_DEPTH - 1  # without the header itself
+    assert decode(encode({"x": nest(levels)}))[0] == {"x": nest(levels)}
+    with pytest.raises(EncodingError, match="too deep"):
+        decode(encode({"x": nest(levels + 1)}))
+    array = np.zeros([1] * MAX_AXES)
+    assert decode(encode({}, [array]))[1][0].shape == array.shape
+    with pytest.raises(EncodingError, match="at most 32 items"):
+        decode(encode({}, [array[None]]))
+
+
+OUTCOME = pack_outcome(CallOutcome(1), [])
+LONGEST_TEXT = "x" * encoding.MAX_TEXT_CHARACTERS
+TOO_LONG = LONGEST_TEXT + "x"
+MOST_NAMES = ["x"] * (encoding._MAX_TEXTS - 4)  # type, error, line and function are texts, too
+
+
+@pytest.mark.parametrize(
+    ("accepted", "refused"),
+    [
+        ({"type": LONGEST_TEXT}, {"type": TOO_LONG}),
+        ({"error": LONGEST_TEXT}, {"error": TOO_LONG}),
+        ({"modified": [LONGEST_TEXT]}, {"modified": [TOO_LONG]}),
+        ({"modified": MOST_NAMES}, {"modified": [*MOST_NAMES, "x"]}),
+    ],
+    ids=["type", "error", "name", "names"],
+)
+def test_the_texts_of_an_answer_are_limited(accepted, refused):
+    unpack_outcome({**OUTCOME, **accepted}, SingleUseArrays([]))
+    with pytest.raises(EncodingError, match="texts"):
+        unpack_outcome({**OUTCOME, **refused}, SingleUseArrays([]))
+
+
+def test_the_texts_of_an_answer_are_cut_to_what_is_accepted():
+    names = (TOO_LONG,) * (encoding._MAX_MODIFIED + 1)
+    data = pack_outcome(CallOutcome(1, TOO_LONG, TOO_LONG, names, "", TOO_LONG, TOO_LONG), [])
+    answer = unpack_outcome(data, SingleUseArrays([]))
+    texts = {answer.type, answer.error, answer.line, answer.within, *answer.modified}
+    assert texts == {LONGEST_TEXT} and len(answer.modified) == encoding._MAX_MODIFIED
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (scalars.MAX_JSON_INTEGER - 1, "value"),
+        (scalars.MAX_JSON_INTEGER, "integer"),
+        (-scalars.MAX_JSON_INTEGER, "value"),
+        (-scalars.MAX_JSON_INTEGER - 1, "integer"),
+    ],
+)
+def test_a_whole_number_too_large_for_json_is_encoded_as_text(value, kind):
+    assert list(pack_value(value, [])) == [kind] and round_trip(value) == value
+
+
+def write_one(digits):
+    return "1".zfill(digits)
+
+
+@pytest.mark.parametrize(
+    ("make_data", "max_characters"),
+    [
+        (lambda length: {"timedelta": write_one(length)}, scalars._MAX_DATE_CHARACTERS),
+        (lambda length: {"complex": [write_one(length), "1"]}, scalars._MAX_FLOAT_CHARACTERS),
+        (lambda length: {"complex": ["1", write_one(length)]}, scalars._MAX_FLOAT_CHARACTERS),
+    ],
+    ids=["date", "real part", "imaginary part"],
+)
+def test_the_text_of_a_date_or_number_is_limited(make_data, max_characters):
+    unpack_value(make_data(max_characters), [])
+    with pytest.raises(EncodingError):
+        unpack_value(make_data(max_characters + 1), [])
+
+
+def test_an_argument_is_repeated_so_often_at_most():
+    data = {"repeated": [0, MAX_REPEATED_ROWS]}
+    assert len(unpack_value(data, [np.zeros(1)])) == MAX_REPEATED_ROWS
+    data["repeated"][1] += 1
+    with pytest.raises(EncodingError, match="no such repetition"):
+        unpack_value(data, [np.zeros(1)])
+
+
+@pytest.mark.parametrize(
+    ("largest", "too_large"),
+    [
+        (np.zeros([1] * MAX_AXES), np.zeros([1] * (MAX_AXES + 1))),
+        (np.zeros((0, MAX_ANSWER_NUMBERS)), np.zeros((0, MAX_ANSWER_NUMBERS + 1))),
+        (np.full([1] * MAX_DEPTH, "a"), np.full([1] * (MAX_DEPTH + 1), "a")),
+        (np.zeros((0, MAX_ANSWER_PARTS), "U1"), np.zeros((0, MAX_ANSWER_PARTS + 1), "U1")),
+    ],
+    ids=["axes", "an empty array", "axes of texts", "an empty array of texts"],
+)
+def test_a_result_of_a_shape_that_is_never_decoded_is_reported(largest, too_large):
+    """The grader would say of it: "It wrote into the grader's own pipe"."""
+    assert round_trip(pack_result(largest)[1]).shape == largest.shape
+    assert pack_result(too_large)[1] is None

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedFormatter, FixedLocator
 from small_lab import lab_of
 from test_functions_as_values import course_of, grading_messages, run, submission_path, submit
 
@@ -196,6 +197,37 @@ def test_invalid_figure_data_are_refused(parts):
         Drawing.from_plain([PLOT] * 101)
     with pytest.raises(EncodingError):
         unpack_value({"drawing": {"value": 1}}, [])
+
+
+def make_crowded_figure():
+    """Return a figure with three of whatever a figure may have many of."""
+    figure = Figure()
+    for _ in range(3):
+        axes = figure.add_subplot()
+        for number in range(3):
+            axes.plot(X, X, label=str(number))
+            axes.scatter(X, X)
+            axes.bar(X, X)
+            axes.imshow(np.zeros((2, 2)))
+        axes.legend()
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(FixedLocator([1, 2, 3]))
+            axis.set_major_formatter(FixedFormatter(["a", "b", "c"]))
+    return figure
+
+
+def test_the_items_of_a_figure_are_limited(monkeypatch):
+    monkeypatch.setattr(plots, "MAX_ITEMS", 2)
+    drawing = plots.capture_drawing(make_crowded_figure)
+    assert len(drawing.plots) == 2
+    for kind in (*plots.SERIES, *plots.LISTS):
+        assert len(drawing.plots[0][kind]) == 2, kind
+    assert Drawing.from_plain([PLOT] * 2)
+    with pytest.raises(InvalidDrawing):
+        Drawing.from_plain([PLOT] * 3)
+    figure = Figure()
+    assert plots._find_figure_in_result([1, figure]) is figure
+    assert plots._find_figure_in_result([1, 1, figure]) is None
 
 
 @pytest.mark.parametrize(
