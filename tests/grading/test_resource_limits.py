@@ -405,6 +405,10 @@ def test_the_formgrader_spends_no_more_than_some_seconds_on_the_markdown_of_a_pa
     prepared_text = [safe_formgrader.markdown2html(page, "$x$ <b") for _ in range(6)]
     assert ["<math" in page for page in prepared_text] == [True] * 3 + [False] * 3
     assert prepared_text[-1] == "<pre>$x$ &lt;b</pre>"
+    most = safe_formgrader.MAX_MARKDOWN_SECONDS
+    for seconds, is_rendered in ((most, True), (most + 0.1, False)):
+        page = {"resources": {"seconds_of_markdown": seconds}, "cell": {}}
+        assert ("<math" in safe_formgrader.markdown2html(page, "$x$")) == is_rendered
 
 
 def test_escapes_are_gone_before_anything_colours_them():

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from autograder.judging import transformations
+from autograder.judging.compare import JudgedCase
 from autograder.judging.judge import judge
 from autograder.judging.student_calls import call_student_function
 from autograder.values.case_records import (
@@ -213,3 +215,32 @@ def test_an_answer_that_is_no_array_is_no_transformation_and_no_error():
         assert finding.misconception is None or finding.misconception in MISTAKES
     finding = judge([TestCase("", Inputs(), 1.5, {})] * 3, [CallOutcome(np.ones(4))] * 3, RULES, [])
     assert finding.misconception == "array-for-one-number"
+
+
+@pytest.mark.parametrize(
+    ("count", "misconception"),
+    [(transformations.MAX_PARTS, "other-sign"), (transformations.MAX_PARTS + 1, None)],
+)
+def test_the_parts_of_a_long_tuple_are_not_tried_one_by_one(count, misconception):
+    def reference(x):
+        return tuple(x + i for i in range(count))
+
+    finding = judge_answer(lambda x: (-x, *reference(x)[1:]), reference, misconceptions=[])
+    assert finding.misconception == misconception
+
+
+def test_the_case_with_most_numbers_is_tried_first_unless_it_has_very_many():
+    sizes = [10, transformations.MAX_PIVOT_NUMBERS, transformations.MAX_PIVOT_NUMBERS + 1]
+    failing = []
+    for size in sizes:
+        inputs = Inputs((np.zeros(size),))
+        outcome = call_student_function(cumsum, inputs)
+        failing.append(JudgedCase(TestCase("", inputs, outcome.value, {}), outcome, RULES, None))
+    assert transformations._choose_case_for_candidates(failing) is failing[1]
+    assert transformations._choose_case_for_candidates(failing[2:]) is failing[2]
+
+
+def test_the_numbers_of_very_many_parts_are_not_counted():
+    most = [np.zeros(2)] * transformations.MAX_PIVOT_PARTS
+    assert transformations._count_numbers(most) == 2 * len(most)
+    assert transformations._count_numbers([*most, np.zeros(2)]) == len(most) + 1

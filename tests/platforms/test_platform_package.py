@@ -28,6 +28,7 @@ from autograder.core.errors import AutograderError
 from autograder.grading.grade_submission import report_grader_fault
 from autograder.platforms.grade_one import make_platform_result
 from autograder.platforms.platform_package import (
+    _MAX_SECONDS,
     _make_prairielearn_question_info,
     collect_course_files,
     write_package,
@@ -134,6 +135,11 @@ def test_prairielearns_question_follows_its_schema(packages):
 
     question = packages / "prairielearn" / "questions" / LAB
     jsonschema.validate(json.loads((question / "info.json").read_text("utf-8")), QUESTION)
+    options = json.loads((question / "info.json").read_text("utf-8"))["externalGradingOptions"]
+    assert options["timeout"] == _MAX_SECONDS
+    script = (packages / "prairielearn" / "questions" / LAB / "tests" / "run.sh").read_text("utf-8")
+    (seconds,) = re.findall(r"timeout --kill-after=10 (\d+) ", script)
+    assert int(seconds) + 10 < _MAX_SECONDS
     html = (question / "question.html").read_text("utf-8")
     assert f'<pl-file-upload file-names="{LAB}.ipynb">' in html
 

@@ -35,7 +35,11 @@ from autograder.grading.grade_submission import (
 from autograder.intake.roster import Person, PlatformIdentity, Roster
 from autograder.intake.store import Origin
 from autograder.reports import platform_csv
-from autograder.reports.feedback_zips import _page_file_name
+from autograder.reports.feedback_zips import (
+    MAX_FILE_NAME_BYTES,
+    MAX_STUDENT_BYTES,
+    _page_file_name,
+)
 from autograder.reports.marks import read_marks
 from autograder.reports.pseudonyms import assign_pseudonyms
 from autograder.student import answer_key
@@ -212,6 +216,13 @@ def test_the_rosters_number_has_priority_over_gradescopes(classroom, prepared):
 
 def test_shortened_names_stay_unique():
     assert _page_file_name("x" * 300 + "a", LAB) != _page_file_name("x" * 300 + "b", LAB)
+
+
+def test_a_file_name_is_shortened_if_it_has_too_many_bytes():
+    longest = "é" + "x" * (MAX_FILE_NAME_BYTES - len(f"é-{LAB}.html".encode()))
+    assert _page_file_name(longest, LAB) == f"{longest}-{LAB}.html"
+    student, digest = _page_file_name(f"{longest}x", LAB).removesuffix(f"-{LAB}.html").split("-")
+    assert student == f"é{'x' * (MAX_STUDENT_BYTES - 2)}" and len(digest) == 8
 
 
 def test_a_pseudonym_belongs_to_one_student(tmp_path):

@@ -9,6 +9,7 @@ from graded_class import EVIL, LAB, came_from, enrol, fill, results
 from our_course import Silent, lab
 
 from autograder.grading.grade_submission import grade_unreadable_submission
+from autograder.reports import feedback_zips
 from autograder.reports.feedback_pages import write_feedback_pages
 from autograder.reports.feedback_zips import write_feedback_archives
 
@@ -150,7 +151,7 @@ def test_a_zip_without_pages_any_more_is_deleted(classroom, prepared):
     assert not archive.exists()
 
 
-def test_one_page_that_fails_does_not_affect_the_others(classroom, prepared):
+def test_one_page_that_fails_does_not_affect_the_others(classroom, prepared, monkeypatch):
     """A name of 255 letters, or a missing graded notebook, once ended the command for all."""
     long_name = "x" * 255
     for student in ("ada", "bo"):
@@ -172,11 +173,12 @@ def test_one_page_that_fails_does_not_affect_the_others(classroom, prepared):
     lines = list(write_feedback_archives(classroom, [lab(LAB)], failures))
     assert [failure.split(":")[0] for failure in failures] == [f"cy, {LAB}"]
     assert [line.split(": ")[-1] for line in lines] == ["2 pages.", "1 page."]
+    monkeypatch.setattr(feedback_zips, "MAX_FAILURE_CHARACTERS", 10)
+    list(write_feedback_archives(classroom, [lab(LAB)], failures))
+    assert failures[1] == failures[0][:10]
 
 
 def test_a_feedback_notebook_is_rendered_within_limits(classroom, prepared, monkeypatch, workers):
-    from autograder.reports import feedback_zips
-
     came_from(classroom, "ada", "Canvas", original="a_1_2_", file="x.ipynb")
     fill(classroom, {"ada": results("ada")}, gradebook=prepared)
     assert not write_feedback_pages(classroom, labs=[lab(LAB)], progress=Silent()).failures
@@ -184,6 +186,9 @@ def test_a_feedback_notebook_is_rendered_within_limits(classroom, prepared, monk
     failures = []
     assert list(write_feedback_archives(classroom, [lab(LAB)], failures)) == []
     assert failures == [f"ada, {LAB}: takes more than -1 seconds"]
+    monkeypatch.setattr(feedback_zips, "MAX_FAILURE_CHARACTERS", 10)
+    assert list(write_feedback_archives(classroom, [lab(LAB)], failures)) == []
+    assert failures[1] == failures[0][:10]
 
 
 def test_last_week_s_pages_are_in_no_folder_of_this_week(classroom, prepared):

@@ -700,6 +700,30 @@ def test_a_long_answer_is_cut_in_the_sheet_and_its_points_and_number_are_there()
     assert len(text) == manual_marks.MAX_CELL_CHARACTERS
 
 
+def test_a_comment_is_limited_and_long_answers_are_compared_by_their_beginnings():
+    longest = "x" * manual_marks.MAX_COMMENT_CHARACTERS
+    assert manual_marks._parse_comment(longest) == longest
+    with pytest.raises(ValueError, match="the comment has 10,001 characters; at most 10,000"):
+        manual_marks._parse_comment(longest + "x")
+    beginning = "x" * (manual_marks.MAX_COMPARED_CHARACTERS - 1)
+    ngrams = manual_marks._make_character_ngrams
+    assert ngrams(f"{beginning}y") != ngrams(beginning)
+    assert ngrams(f"{beginning}xy") == ngrams(beginning)
+
+
+def test_an_answer_is_read_and_rendered_within_a_time_limit(monkeypatch):
+    def run_no_calls(function, calls, *, seconds, **options):
+        assert seconds == manual_marks.MAX_ANSWER_SECONDS
+        return [(0, '{"source": "A", "html": "<p>A</p>"}')]
+
+    monkeypatch.setattr(manual_marks, "run_calls_in_workers", run_no_calls)
+    question = make_question([make_answer("ada")])
+    question.classroom.course = COURSE
+    question.classroom.notebook_path = lambda student, lab_name: "ada.ipynb"
+    (answer,) = manual_marks._answers_with_texts(question, 1)
+    assert (answer.source, answer.html) == ("A", "<p>A</p>")
+
+
 def test_a_verdict_is_that_of_an_exercise_with_its_mistake():
     def verdict_of(exercise, verdict, misconception=None):
         result = row(student="ada", exercise=exercise, verdict=verdict, misconception=misconception)

@@ -4,6 +4,7 @@ import re
 import shutil
 import time
 from base64 import b64decode, b64encode
+from functools import partial
 
 import nbformat
 import pytest
@@ -324,7 +325,7 @@ def test_unchanged_pages_stay(classroom, prepared):
     assert make(classroom, force=True).written_count == 2
 
 
-def test_one_failure_does_not_affect_other_pages(classroom, prepared):
+def test_one_failure_does_not_affect_other_pages(classroom, prepared, monkeypatch):
     fill(classroom, {"ada": results("ada"), "bo": results("bo")}, gradebook=prepared)
     make(classroom)
     classroom.notebook_path("ada", LAB).write_text("{")
@@ -335,6 +336,8 @@ def test_one_failure_does_not_affect_other_pages(classroom, prepared):
         and counts.failures[0].startswith(f"ada, {LAB}: ")
     )
     assert not (classroom.feedback / "ada" / LAB / f"{LAB}.html").exists()  # its marks may not hold
+    monkeypatch.setattr(feedback_pages, "MAX_FAILURE_CHARACTERS", 10)
+    assert make(classroom).failures == [counts.failures[0][:10]]
 
 
 def test_odd_notebooks_are_no_traceback(classroom, prepared):
@@ -624,6 +627,14 @@ def test_a_renderer_counts_the_characters_of_the_whole_page(monkeypatch):
     assert ["<span" in code for code in codes] == [True, True, False]
     texts = [str(renderer.render_prose({}, "**b**")) for _ in range(3)]
     assert ["<strong>" in text for text in texts] == [True, True, False]
+
+
+def test_a_text_without_colours_or_markdown_is_cut(monkeypatch):
+    monkeypatch.setattr(safe_html, "MAX_TEXT_CHARACTERS", 10)
+    renderer = safe_html.StudentTextRenderer(text_only=True)
+    for render in (renderer.render_code, partial(renderer.render_prose, {})):
+        assert "x" * 10 in render("x" * 10) and "[… 1 character" not in render("x" * 10)
+        assert "x" * 10 + "\n[… 1 character" in render("x" * 11)
 
 
 def test_a_page_that_is_gone_is_made_again_and_each_page_is_a_step(

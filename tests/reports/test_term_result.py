@@ -32,6 +32,8 @@ from autograder.reports.class_page import write_report
 from autograder.reports.feedback_zips import write_feedback_archives
 from autograder.reports.marks import read_marks
 from autograder.reports.term import (
+    MAX_DECIMALS,
+    MAX_WEIGHT,
     LabContribution,
     LabStatus,
     TermRules,
@@ -344,6 +346,11 @@ def test_students_read_how_the_result_is_computed():
         assert ("grade" in sentences[2]) == bool(term_rules.grades)
 
 
+def test_the_largest_weight_and_most_decimals_are_accepted():
+    largest = rules(weights={LAB_2: MAX_WEIGHT}, decimals=MAX_DECIMALS)
+    assert (largest.weights[LAB_2], largest.decimals) == (MAX_WEIGHT, MAX_DECIMALS)
+
+
 @pytest.mark.parametrize(
     ("term", "sentence"),
     [
@@ -370,6 +377,8 @@ def test_students_read_how_the_result_is_computed():
             "no lab has a weight, so there is nothing to count.",
         ),
         ({"decimals": 9}, "decimals is 9; 0 to 4 is expected."),
+        ({"decimals": MAX_DECIMALS + 1}, "decimals is 5; 0 to 4 is expected."),
+        ({"weights": {LAB_2: MAX_WEIGHT + 1}}, "qkv-attention is 1001; 0 or more is expected."),
         ({"grades": {"A": 90}}, "no grade begins at 0, so a result below 90 would have none."),
         ({"grades": {"A": 90, "B": 90, "F": 0}}, "two grades begin at the same result."),
         (
