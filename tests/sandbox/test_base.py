@@ -1,7 +1,10 @@
 """Test the part of a sandbox in the grader's process: plans, second runs, and shared data."""
 
 import socket
+import sys
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from autograder.core.cpu_time import WALL_SECONDS_PER_CPU_SECOND
@@ -9,10 +12,12 @@ from autograder.core.results import CellOutcome
 from autograder.core.run_limits import RunLimits
 from autograder.sandbox import base, choice, fork_server_sandbox
 from autograder.sandbox.base import Cell, Sandbox, SandboxError
-from autograder.sandbox.inside import protocol
+from autograder.sandbox.inside import driver, protocol
 from autograder.sandbox.inside.driver import CellRun
+from autograder.sandbox.inside.outputs import CellOutputs, OutputBudget
 from autograder.sandbox.no_isolation import NoIsolation
-from autograder.values.case_records import Inputs
+from autograder.values import encoding
+from autograder.values.case_records import CallOutcome, Inputs
 
 
 class ScriptedSandbox(Sandbox):
@@ -201,3 +206,94 @@ def test_a_supervisor_may_take_as_long_as_a_busy_machine_needs(monkeypatch):
         moment += 2
         with pytest.raises(protocol.ProtocolError, match="the sandbox does not answer"):
             channel._tick()
+
+
+class ScriptedDriver(driver.SubmissionDriver):
+    """A driver of a submission with scripted messages; after the last, the cell computes on."""
+
+    def __init__(self, *events):
+        self.events, self.cpu_seconds, self.interrupt_count = list(events), 0.0, 0
+        super().__init__(RunLimits(), seconds=1e9)
+
+    def receive_event(self):
+        while not self.events:
+            self.cpu_seconds += 1000
+            self.check_time_limits()
+        return self.events.pop(0)
+
+    def interrupt_cell(self):
+        self.interrupt_count += 1
+
+    def _submission_cpu_seconds(self):
+        return self.cpu_seconds
+
+    def _submission_sleep_seconds(self):
+        return 0.0
+
+    def end_measurement_and_find_excess_memory(self):
+        return 0
+
+    def do_nothing(self, *arguments):
+        pass
+
+    measure_usage = send_order = describe_process_end = end_answer_process = do_nothing
+    start_memory_measurement = record_received_results = do_nothing
+
+
+def make_outputs():
+    return CellOutputs(OutputBudget(output_bytes=1000, outputs=10))
+
+
+def test_a_cell_that_goes_on_is_interrupted_some_times_and_then_ended():
+    run = ScriptedDriver()
+    with pytest.raises(driver.SubmissionLimitExceeded, match="This cell ran for more than"):
+        run._run_cell("while True: ...", 1, CellRun(), make_outputs())
+    assert run.interrupt_count == driver.MAX_INTERRUPTS
+
+
+@pytest.mark.parametrize(("last_byte_count", "is_accepted"), [(4, True), (5, False)])
+def test_the_answers_to_one_exercise_are_limited_together(
+    monkeypatch, last_byte_count, is_accepted
+):
+    monkeypatch.setattr(driver, "MAX_ANSWERS_BYTES", 10)
+    events = []
+    for byte_count in (6, last_byte_count):
+        events.append(({"op": "answers"}, [np.zeros(byte_count, "uint8")]))
+        events.append(({"op": "asked", "exit": 0}, []))
+    group = {"parts": 0, "memory": None}
+    cell = {"exercise": "f", "call": "function", "slow": False, "groups": [group, group]}
+    cell["judged_again_without"] = []
+    answers = []
+    arguments = (cell, [], CellRun(), answers, make_outputs())
+    if is_accepted:
+        ScriptedDriver(*events)._call_tested_function(*arguments, is_last=False)
+        assert [len(answer) for answer in answers] == [6, 4]
+    else:
+        with pytest.raises(driver.SubmissionLimitExceeded, match=protocol.TOO_LARGE_MESSAGE):
+            ScriptedDriver(*events)._call_tested_function(*arguments, is_last=False)
+
+
+@pytest.mark.parametrize(("more_bytes", "sentence"), [(0, ""), (-1, protocol.FORGED_MESSAGE)])
+def test_the_json_of_one_message_with_answers_is_limited(monkeypatch, more_bytes, sentence):
+    data = encoding.encode({"first": 0, "answers": [encoding.pack_outcome(CallOutcome(1), [])]})
+    _, size, _ = encoding.PREFIX.unpack(data[: encoding.PREFIX.size])
+    monkeypatch.setattr(base, "MAX_ANSWERS_JSON_BYTES", size + more_bytes)
+    outcomes, message = base._decode_outcomes(data, 1, [9, 999])
+    assert (len(outcomes), message) == (1 if not sentence else 0, sentence)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the supervisor needs Linux")
+@pytest.mark.parametrize("is_measured", [True, False])
+def test_a_message_is_short_while_memory_is_measured(is_measured):
+    from autograder.sandbox.inside import supervisor
+
+    sizes = []
+    run = SimpleNamespace(
+        limits=RunLimits(),
+        _memory_monitor=is_measured,
+        _submission=SimpleNamespace(receive=lambda *max_sizes: sizes.append(max_sizes)),
+    )
+    supervisor.Supervisor.receive_event(run)
+    ((header_bytes, _),) = sizes
+    assert (header_bytes == supervisor.MAX_EVENT_BYTES) == is_measured
+    assert header_bytes >= supervisor.MAX_EVENT_BYTES

@@ -1,6 +1,8 @@
 """Outputs of one cell: what clears them, and the limits of what is kept."""
 
-from autograder.sandbox.inside import outputs
+from types import SimpleNamespace
+
+from autograder.sandbox.inside import ipython_shell, outputs
 from autograder.sandbox.inside.outputs import CellOutputs, OutputBudget
 
 
@@ -123,3 +125,21 @@ def test_a_remark_says_that_more_was_shown_and_how_much_is_kept():
     pictures = [display(str(number)) for number in range(4)]
     assert len(texts(*pictures, number=3)) == 4
     assert texts(stream("x"), output_bytes=2 << 10) == ["x"]
+
+
+def test_a_long_error_is_cut():
+    shown = []
+    shell = SimpleNamespace(emitter=SimpleNamespace(emit_error=lambda *parts: shown.append(parts)))
+    limits = (
+        ipython_shell._MAX_ERROR_NAME_CHARACTERS,
+        ipython_shell._MAX_ERROR_MESSAGE_CHARACTERS,
+        ipython_shell._MAX_TRACEBACK_CHARACTERS,
+    )
+    for more in (0, 1):
+        name, message, line = ("x" * (limit + more) for limit in limits)
+        error_class = type(name, (Exception,), {})
+        ipython_shell.Shell.show_error(shell, error_class, error_class(message), [line])
+    longest, cut = shown
+    assert longest == (*("x" * limit for limit in limits[:2]), ["x" * limits[2]])
+    half = "x" * (limits[2] // 2)
+    assert cut == (*longest[:2], [half, "[...]", half])

@@ -484,3 +484,10 @@ def test_json_of_a_display_is_left_out_and_other_data_must_be_text():
         output = {"output_type": "display_data", "data": {mime: content}, "metadata": {}}
         with pytest.raises(protocol.ProtocolError):
             protocol.validate_and_strip_output(output)
+
+
+def test_bytes_are_split_into_parts_that_fit_into_a_message():
+    largest = bytes(protocol.MAX_PART_BYTES)
+    for data, sizes in ((largest, [len(largest)]), (largest + b"x", [len(largest), 1])):
+        _, parts = decode(encode({}, protocol.split_into_message_parts(data)))
+        assert [len(part) for part in parts] == sizes and protocol.join_parts(parts) == data

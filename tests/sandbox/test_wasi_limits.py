@@ -2,11 +2,14 @@
 
 import ctypes
 import struct
+from types import SimpleNamespace
 
 import pytest
 from test_webassembly import Memory, make_wasi
 
-from autograder.sandbox import wasi
+from autograder.core.run_limits import RunLimits
+from autograder.sandbox import wasi, webassembly
+from autograder.values.encoding import ByteReader, EncodingError, encode
 
 INVAL, NAMETOOLONG = 28, 37
 SECOND = 10**9
@@ -118,3 +121,46 @@ def test_a_file_that_is_renamed_over_another_gives_its_place_back(guest):
         fd = int.from_bytes(ctypes.string_at(memory.address + 100, 4), "little")
         assert host.get_call("fd_close")(fd) == 0
         assert host.get_call("path_rename")(3, 0, len(new), 3, len(new), len(old)) == 0
+
+
+def test_a_path_is_limited(guest):
+    host, memory, _ = guest
+    write(memory, 0, b"x" * (wasi.MAX_PATH_BYTES + 1))
+    assert len(host._load_text(0, wasi.MAX_PATH_BYTES)) == wasi.MAX_PATH_BYTES
+    with pytest.raises(wasi.RefusedCall) as error:
+        host._load_text(0, wasi.MAX_PATH_BYTES + 1)
+    assert error.value.args == (NAMETOOLONG,)
+
+
+@pytest.mark.parametrize(
+    ("memory", "expected"),
+    [(1 << 20, (1 << 20) + 5), (1 << 40, webassembly.MAX_MEMORY_BYTES)],
+)
+def test_the_memory_of_a_guest_is_limited(memory, expected):
+    calls = []
+
+    def submit(function, argument):
+        calls.append(argument)
+        return SimpleNamespace(result=lambda: SimpleNamespace(restore=None))
+
+    sandbox = SimpleNamespace(
+        _image=SimpleNamespace(size=5),
+        limits=SimpleNamespace(memory=memory),
+        _thread=SimpleNamespace(submit=submit),
+        _create_instance=None,
+    )
+    webassembly.WebAssembly.start_instance(sandbox)
+    assert calls[0] == expected
+
+
+def test_the_values_in_a_message_of_a_guest_are_limited(monkeypatch):
+    data = encode({"op": "output", "parts": [1, 2, 3]})
+    run = SimpleNamespace(limits=RunLimits(), check_time_limits=lambda: None, _after_output=None)
+    for most_values in (6, 7):  # the values are counted by their brackets and commas
+        monkeypatch.setattr(webassembly, "MAX_EVENT_NODES", most_values)
+        run._output = ByteReader(data)
+        if most_values == 7:
+            assert webassembly._WasmDriver.receive_event(run)[0]["parts"] == [1, 2, 3]
+        else:
+            with pytest.raises(EncodingError, match="too much JSON"):
+                webassembly._WasmDriver.receive_event(run)

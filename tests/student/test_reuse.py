@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import nbformat
 import numpy as np
@@ -408,3 +409,22 @@ def test_the_folders_of_the_users_own_packages_stay_for_a_kernel(tmp_path, monke
     monkeypatch.delenv("PYTHONPATH")
     assert reuse.make_grading_like_environment(tmp_path)["PYTHONPATH"] == str(tmp_path)
     assert "PYTHONPATH" not in reuse.make_grading_like_environment(None)
+
+
+@pytest.mark.parametrize(
+    ("course_seconds", "student_seconds", "is_active"),
+    [
+        (0.0, reuse.MAX_EXTRA_SECONDS, True),
+        (0.0, 1.01 * reuse.MAX_EXTRA_SECONDS, False),
+        (1.0, reuse.MAX_SLOWDOWN, True),
+        (1.0, reuse.MAX_SLOWDOWN + 2 * reuse.MAX_EXTRA_SECONDS, False),
+    ],
+)
+def test_a_function_may_take_so_many_times_as_long_as_the_course_s(
+    monkeypatch, course_seconds, student_seconds, is_active
+):
+    moments = iter([0.0, course_seconds, course_seconds + student_seconds])
+    clock = SimpleNamespace(process_time=lambda: next(moments))
+    monkeypatch.setattr(reuse, "time", clock)
+    reused = student_function(lambda x: x, lambda x: x)
+    assert reused(1) == 1 and reused.is_active == is_active
