@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 
-from course_import import record_calls
+from course_import import importer, record_calls
 from course_import.importer import ImportReport, _NotebookImporter
 from course_import.nbgrader_source import SourceCell
 from course_import.record_calls import _NotebookRun, _unpack_recording
@@ -121,3 +121,21 @@ def test_a_notebook_becomes_a_lab_and_its_report_says_how(folder, name):
         text = NOTEBOOKS_FILE.read_text("utf-8")
         NOTEBOOKS_FILE.write_text(text.replace(f"=====\n{expected}", f"=====\n{result}"), "utf-8")
     assert result.split("\n") == expected.split("\n")
+
+
+def test_an_exercise_has_so_many_cases_at_most(folder, monkeypatch):
+    monkeypatch.setattr(importer, "MAX_CASES", 3)
+    for count, remark in ((3, ""), (4, "1 of the 4 calls of `double`: these are enough")):
+        test = "\n".join(f"assert double({number}) == {2 * number}" for number in range(count))
+        parts = [("solution", "def double(x):\n    return 2 * x"), ("test 2", test)]
+        summary = import_in_process(parts, folder)
+        assert summary.count("@double.case(") == 3
+        assert ("these are enough" in summary) == bool(remark) and remark in summary
+
+
+def test_the_id_of_an_imported_cell_is_short_enough():
+    plan = SimpleNamespace(name="x" * 80, variables=["a"], points=1.0)
+    answer = importer._add_answer_metadata(nbformat.v4.new_code_cell(""), plan.name)
+    cells = [answer, importer._make_collecting_cell(plan), importer._make_check_cell(plan)]
+    assert [len(cell.id) for cell in cells] == [importer.MAX_GRADE_ID_CHARACTERS] * 3
+    nbformat.validate(nbformat.v4.new_notebook(cells=cells))

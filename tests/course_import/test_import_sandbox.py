@@ -1,5 +1,6 @@
 """A foreign notebook runs in a sandbox while it is imported; without one, the person is asked."""
 
+import builtins
 import os
 
 import nbformat
@@ -150,3 +151,19 @@ def test_the_reason_is_said_where_no_command_runs(monkeypatch, platform, program
     bubblewrap.explain_why_no_command_runs.cache_clear()
     assert sentence in bubblewrap.explain_why_no_command_runs()
     bubblewrap.explain_why_no_command_runs.cache_clear()
+
+
+def test_a_notebook_runs_within_limits_of_time_and_memory(tmp_path, monkeypatch):
+    resource = pytest.importorskip("resource")
+    limits, timeouts = {}, []
+    monkeypatch.setattr(resource, "setrlimit", limits.__setitem__)
+    monkeypatch.setattr(builtins, "display", None, raising=False)  # `main` replaces it
+    with pytest.raises(FileNotFoundError):
+        record_calls.main(tmp_path / "no folder")
+    assert limits[resource.RLIMIT_CPU][0] == record_calls.MAX_CPU_SECONDS
+    assert limits[resource.RLIMIT_AS] == (record_calls.MAX_MEMORY_BYTES,) * 2
+    monkeypatch.setattr(
+        record_calls.subprocess, "run", lambda *_, timeout, **options: timeouts.append(timeout)
+    )
+    record_calls._run_recorder(tmp_path, None, in_sandbox=False)
+    assert timeouts == [record_calls.MAX_WALL_SECONDS]

@@ -178,3 +178,13 @@ def test_what_a_test_shows_is_asserted_where_it_can_be(source, shown, asserted):
 def test_a_test_function_is_written_plainly_or_called(source, plain):
     inlined = otter_source._inline_env_tests(source)
     assert otter_source._add_test_calls(inlined) == plain
+
+
+def test_a_long_cell_that_begins_like_a_mark_is_text():
+    mark = "# BEGIN PROMPT\n"
+    for length, texts in (
+        (otter_source.MAX_MARK_CHARACTERS - 1, 0),
+        (otter_source.MAX_MARK_CHARACTERS, 1),
+    ):
+        cell = new_markdown_cell(mark.ljust(length, "x"))
+        assert len(convert("BEGIN QUESTION\nname: q1", cell, "END QUESTION")) == texts, length

@@ -1,5 +1,6 @@
 """The parts of a site, without building one: wheels, lock file, settings, and the command's options."""
 
+import io
 import json
 import zipfile
 from types import SimpleNamespace
@@ -166,6 +167,18 @@ def test_pyodide_comes_from_a_folder_or_an_address(tmp_path, monkeypatch):
     _, base = web._read_lock_and_copy_pyodide("", tmp_path / "default")
     assert base.startswith("https://")
     assert addresses == ["https://p.example/v1/pyodide-lock.json", f"{base}/pyodide-lock.json"]
+
+
+@pytest.mark.parametrize("has_room", [True, False])
+def test_the_list_of_packages_is_read_up_to_a_limit(tmp_path, monkeypatch, has_room):
+    data = json.dumps(LOCK).encode()
+    monkeypatch.setattr(web, "_MAX_LOCK_BYTES", len(data) - (not has_room))
+    monkeypatch.setattr(web, "urlopen", lambda address, timeout: io.BytesIO(data))
+    if has_room:
+        assert web._read_lock_and_copy_pyodide("https://p.example", tmp_path / "a")[0] == LOCK
+    else:
+        with pytest.raises(web.WebError):
+            web._read_lock_and_copy_pyodide("https://p.example", tmp_path / "a")
 
 
 def test_a_failed_download_names_the_address_and_the_remedy(tmp_path, monkeypatch):

@@ -465,7 +465,10 @@ def test_all_of_a_lab_s_files_count_however_long_they_are(tmp_path):
             pairs_module, "release_for_grading", lambda any_lab: SimpleNamespace(cells=[])
         )
         *_, definitions = pairs_module._read_common_tokens(long_lab)
+        patch.setattr(pairs_module, "MAX_DEFINITION_TOKENS", 5)
+        *_, few_definitions = pairs_module._read_common_tokens(long_lab)
     assert len(definitions.code) > 2 * shared_passages.MAX_TOKENS
+    assert len(few_definitions.code) == 5
 
 
 def test_code_is_read_as_variables_attributes_and_strings():
