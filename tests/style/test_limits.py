@@ -1,4 +1,4 @@
-"""Each limit is named in a test. Those that are not yet are in a list that may only become shorter.
+"""Each limit is named in a test.
 
 `python tests/mutate.py MODULE --kind limit` says whether a test fails where a limit is lifted.
 """
@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-WITHOUT_TEST = Path(__file__).with_name("limits_without_test.txt")
 
 sys.path.insert(0, str(ROOT / "docs"))
 import limits  # noqa: E402
@@ -43,19 +42,8 @@ def is_named_in_tests(limit):
 
 
 @pytest.mark.long
-def test_a_new_limit_is_named_in_a_test():
-    known = set(WITHOUT_TEST.read_text("utf-8").splitlines())
-    unnamed = [limit for limit in all_limits() if not is_named_in_tests(limit)]
-    assert [limit for limit in unnamed if limit not in known] == []
-
-
-@pytest.mark.long
-def test_the_list_of_limits_without_a_test_becomes_shorter():
-    lines = WITHOUT_TEST.read_text("utf-8").splitlines()
-    assert lines == sorted(set(lines))
-    existing = set(all_limits())
-    assert [line for line in lines if line not in existing] == []
-    assert [line for line in lines if is_named_in_tests(line)] == [], "take these out of the list"
+def test_each_limit_is_named_in_a_test():
+    assert [limit for limit in all_limits() if not is_named_in_tests(limit)] == []
 
 
 @pytest.mark.parametrize(
