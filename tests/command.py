@@ -12,8 +12,7 @@ import tempfile
 import traceback
 from pathlib import Path
 
-from our_course import ROOT
-
+ROOT = Path(__file__).parents[1]
 _SERVER_VARIABLE = "TEST_COMMAND_SERVER"  # its value is the folder of the server's socket
 _VARIABLES = dict(os.environ)  # before a test changes them
 

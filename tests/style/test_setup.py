@@ -384,7 +384,12 @@ def test_ci_fails_where_a_test_is_skipped_that_it_should_run(tmp_path, unwelcome
             tmp_path,
             tmp_path,
         ],
-        env={**os.environ, "NO_SKIP": unwelcome, "PYTEST_ADDOPTS": ""},
+        env={
+            **os.environ,
+            "NO_SKIP": unwelcome,
+            "PYTEST_ADDOPTS": "",
+            "PYTHONPATH": str(ROOT / "tests"),
+        },
         text=True,
         capture_output=True,
     )
