@@ -95,14 +95,16 @@ def _grade_small_class() -> None:
 
 
 if __name__ == "__main__":
-    address, test_run = sys.argv[1:]
+    address, test_run = sys.argv[1], psutil.Process(int(sys.argv[2]))
     ready, is_ready = os.pipe()
     if os.fork():  # this process tells when the other one, the server, is ready, or that it failed
         os.close(is_ready)
         os._exit(0 if os.read(ready, 1) else 1)
     _grade_small_class()
+    if not test_run.is_running():  # it was a short one
+        sys.exit()
     gc.freeze()  # else garbage collection in each fork would touch, and so copy, all objects
-    with _CommandServer(f"{address}.new", psutil.Process(int(test_run))) as server:
+    with _CommandServer(f"{address}.new", test_run) as server:
         os.rename(f"{address}.new", address)  # now that it listens
         os.write(is_ready, b"+")
         server.serve_forever()

@@ -1,5 +1,6 @@
 """Settings and fixtures of all tests: import paths, threads, leaked settings, unwelcome skips."""
 
+import functools
 import gc
 import importlib.util
 import os
@@ -46,6 +47,21 @@ def no_leaked_settings():
         pytest.fail(
             f"The test changed the environment and did not restore it: {sorted({*before, *after})}"
         )
+
+
+@functools.cache
+def _default_print_options():
+    import numpy as np
+
+    return np.get_printoptions()
+
+
+@pytest.fixture(autouse=True)
+def default_print_options():
+    """Restore NumPy's print options, which the set-up cell of a lab changes."""
+    options = _default_print_options()
+    yield
+    sys.modules["numpy"].set_printoptions(**options)
 
 
 @pytest.fixture
