@@ -1,6 +1,5 @@
 """Settings and fixtures of all tests: import paths, threads, leaked settings, unwelcome skips."""
 
-import functools
 import gc
 import importlib.util
 import os
@@ -19,6 +18,10 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 # IPython would warn of another virtual environment that is active in the shell.
 os.environ.pop("VIRTUAL_ENV", None)
+
+import numpy as np  # noqa: E402
+
+PRINT_OPTIONS = np.get_printoptions()
 
 sys.path.insert(0, str(Path(__file__).parent))
 from command import prepare_command_server, start_command_server  # noqa: E402
@@ -49,26 +52,15 @@ def no_leaked_settings():
         )
 
 
-@functools.cache
-def _default_print_options():
-    import numpy as np
-
-    return np.get_printoptions()
-
-
 @pytest.fixture(autouse=True)
 def default_print_options():
-    """Restore NumPy's print options, which the set-up cell of a lab changes."""
-    options = _default_print_options()
-    yield
-    sys.modules["numpy"].set_printoptions(**options)
+    """Begin with NumPy's own print options, which the set-up cell of a lab changes."""
+    np.set_printoptions(**PRINT_OPTIONS)
 
 
 @pytest.fixture
 def data(tmp_path):
     """Data folder that holds a set of real word vectors."""
-    import numpy as np
-
     from attention_labs.embeddings import REAL, write
 
     folder = tmp_path / "data"
