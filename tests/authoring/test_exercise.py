@@ -32,10 +32,10 @@ def inner(x):
 
 
 def make_inner_function():
-    def inside(x):
+    def nested_function(x):
         return x
 
-    return inside
+    return nested_function
 
 
 @pytest.mark.parametrize(
@@ -79,11 +79,11 @@ def test_an_exercise_has_one_domain(first):
         exercise.domain(proposed=True)(lambda rng: inputs(1))
 
 
-def fail_below(rng):
-    return helper()
+def draw_in_helper(rng):
+    return raise_value_error()
 
 
-def helper():
+def raise_value_error():
     raise ValueError("What is this?")
 
 
@@ -94,7 +94,7 @@ def helper():
         (lambda rng: inputs(1).query(2), r"`\.query\(…\)` is to hold what is asked of `result`"),
         (lambda rng: inputs(1).query(result(2)), 'with call="figure" no result is asked'),
         (lambda rng: inputs(object()), "an argument that cannot be given to an answer: .*object"),
-        (fail_below, rf"\(line {helper.__code__.co_firstlineno + 1}\) raises ValueError: What is this\?$"),
+        (draw_in_helper, rf"\(line {raise_value_error.__code__.co_firstlineno + 1}\) raises ValueError: What is this\?$"),
         (lambda rng: rng.none, r"raises AttributeError: .* attribute 'none'\.$"),
     ],
 )  # fmt: skip

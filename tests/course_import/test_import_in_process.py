@@ -1,4 +1,4 @@
-"""What becomes of small notebooks: the report, the exercises, the checks and the lab's cells.
+"""Imports of small notebooks: the report, the exercises, the checks and the cells of the lab.
 
 `notebooks.txt` holds the notebooks and what is expected of each. Their cells run in this process,
 so that many can be imported. After an intended change, this writes the expectations anew:

@@ -586,7 +586,7 @@ def test_a_message_of_a_worker_has_up_to_so_many_bytes(monkeypatch):
 
 
 def test_more_calls_begin_while_others_run(monkeypatch):
-    """How many may run is asked again after a while, even if no call has ended."""
+    """The pool asks again after a while for the number of calls that may run at once."""
     capacities, timeouts = iter([1, 2, 2, 2, 2, 2]), []
     real_wait = worker.wait
 

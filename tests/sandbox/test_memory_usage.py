@@ -12,7 +12,7 @@ ROOT, FORK, CHILD = 10, 11, 12
 
 @pytest.fixture
 def kernel(monkeypatch):
-    """What the kernel says, in bytes by process; a test changes it between two samples."""
+    """Figures of a pretended kernel, in bytes by process; a test changes them between two samples."""
     kernel = SimpleNamespace(
         peaks={ROOT: 100},
         written={ROOT: 0},

@@ -488,19 +488,19 @@ def test_the_largest_whole_numbers_of_both_signs_survive_a_round_trip(sign):
     assert pack_result(2 * largest)[1] is None
 
 
-class HeaderIsRead(Exception):
+class HeaderReadError(Exception):
     pass
 
 
 @pytest.mark.parametrize(
-    ("more_bytes", "error"), [(0, HeaderIsRead), (1, EncodingError)], ids=["at", "above"]
+    ("more_bytes", "error"), [(0, HeaderReadError), (1, EncodingError)], ids=["at", "above"]
 )
 def test_a_frame_with_too_long_a_header_is_refused_before_it_is_read(more_bytes, error):
     size = encoding.MAX_HEADER_BYTES + more_bytes
 
     def read(count):
         if count == size:
-            raise HeaderIsRead
+            raise HeaderReadError
         return encoding.PREFIX.pack(encoding.MAGIC, size, 0)
 
     with pytest.raises(error):

@@ -1,4 +1,4 @@
-"""What all types of values have in common: their words, copies, sizes and names."""
+"""Tests of what all types of values share: their descriptions, copies, sizes and names."""
 
 import datetime
 import math
