@@ -936,15 +936,15 @@ class _NotebookImporter:
 
         A value that agrees in these parts need not have the other properties of the right one.
         """
-        assertions = []
-        for assertion in itertools.chain(*self.compared.values()):
-            if name in assertion.names:
-                assertions.append(assertion)
         is_variable = name not in self.functions
-        parts = [
-            assertion for assertion in assertions if compares_part(assertion, name, is_variable)
-        ]
-        return bool(assertions) and len(parts) == len(assertions)
+        is_compared = False
+        for assertion in itertools.chain(*self.compared.values()):
+            if name not in assertion.names:
+                continue
+            if not compares_part(assertion, name, is_variable):
+                return False
+            is_compared = True
+        return is_compared
 
     def _has_cases_for(self, assertion: Assertion, cell: SourceCell) -> bool:
         """Return True if the cases compare all calls that this assertion depends on."""

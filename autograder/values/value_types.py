@@ -33,7 +33,7 @@ from autograder.values.wording import PLAIN_WORDING, ResultWording, add_article
 MAX_ANSWER_NUMBERS = 1_000_000  # of one answer; no case needs more than a few thousand
 MAX_ARGUMENT_CELLS = 20_000_000  # table cells, or characters of text, in an argument
 MAX_ANSWER_PARTS = 20_000  # an array is one part; each takes some 40 bytes of a frame's JSON
-MAX_AXES = 32
+MAX_AXES = 32  # of an array; NumPy allows 64
 MAX_DEPTH = 8  # levels of nested containers
 MAX_ANSWER_CHARACTERS = 20_000  # of text in one answer, and of printed text
 _MAX_QUOTED_CHARACTERS = 80
