@@ -68,8 +68,20 @@ class _CommandServer(ForkingMixIn, UnixStreamServer):
 
     def service_actions(self):
         super().service_actions()
-        if not self._test_run.is_running():
+        if has_ended(self._test_run):
             sys.exit()
+
+
+def has_ended(process: psutil.Process) -> bool:
+    """Return True if a process has ended, even if its parent has not yet asked for its exit code.
+
+    A parent may ask only after it has read the test run's output to its end. The server holds
+    that output open, so each would wait for the other.
+    """
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def _grade_small_class() -> None:
@@ -101,7 +113,7 @@ if __name__ == "__main__":
         os.close(is_ready)
         os._exit(0 if os.read(ready, 1) else 1)
     _grade_small_class()
-    if not test_run.is_running():  # it was a short one
+    if has_ended(test_run):  # it was a short one
         sys.exit()
     gc.freeze()  # else garbage collection in each fork would touch, and so copy, all objects
     with _CommandServer(f"{address}.new", test_run) as server:
