@@ -283,6 +283,17 @@ def test_an_explanation_that_contradicts_a_right_case_is_none():
     assert finding.misconception is None
 
 
+@pytest.mark.parametrize("names", [("first", "second"), ("second", "first")])
+def test_of_misconceptions_that_explain_equally_much_the_first_is_named(names):
+    """Both agree in two of the three failing cases, and predict something else in the third."""
+
+    def add_in_columns(x, axis):
+        return total(x, axis) + (axis == 0) + 2 * (x[0, 0] == 1)
+
+    wrong = [misconception(name, lambda x, axis: total(x, axis) + (axis == 0)) for name in names]
+    assert judge_answer(add_in_columns, *wrong).misconception == names[0]
+
+
 def test_two_errors_of_one_type_are_not_yet_the_same_error():
     misfit = misconception("misfit", lambda x, axis: x @ np.ones((3, 3)))
     assert judge_answer(misfit.function, misfit).misconception == "misfit"

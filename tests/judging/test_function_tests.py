@@ -483,6 +483,27 @@ def test_an_answer_that_sorts_in_place_is_asked_for_its_argument():
     assert judge_beside_reference(lambda x: x.sort(), list.sort, IN_PLACE) is None
 
 
+@pytest.mark.parametrize(
+    ("argument", "change", "changed"),
+    [
+        ("[1]", lambda numbers: numbers.append(2), "[1, 2]"),
+        ("{1: 1}", lambda numbers: numbers.update({2: 2}), "{1: 1, 2: 2}"),
+        ("{1}", lambda numbers: numbers.add(2), "{1, 2}"),
+        ("np.zeros(2)", lambda numbers: numbers.fill(2), "[2, 2]"),
+    ],
+)
+def test_what_an_answer_does_to_its_argument_is_compared(argument, change, changed):
+    test = (
+        "def test(f):\n"
+        "    import numpy as np\n"
+        f"    x = {argument}\n"
+        "    f(x)\n"
+        f"    assert np.all(x == {changed})\n"
+    )
+    assert judge_beside_reference(change, change, test) is None
+    assert judge_beside_reference(lambda numbers: None, change, test) is not None
+
+
 # What a test function may use
 
 

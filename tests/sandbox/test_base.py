@@ -90,6 +90,8 @@ def test_a_cell_that_is_stopped_once_more_is_left_out():
 
 
 def test_second_runs_share_the_time_of_the_submission_and_are_few():
+    sandbox, _ = run(*([(index, CRASH, END)] for index in range(3)), total_seconds=10)
+    assert sandbox.seconds == [10, 9.0, 8.0]
     sandbox, runs = run([(0, CRASH, END)], [(1, CRASH, END)], total_seconds=10, reruns=1)
     assert sandbox.seconds == [10, 9.0]
     assert statuses(runs) == [CRASH, CRASH, CellOutcome.SKIPPED]
