@@ -3,9 +3,8 @@
 import pytest
 from command import work_here
 from graded_class import LAB, policy_of
-from nbgrader import api
 from our_course import COURSE, lab
-from sqlalchemy import create_engine
+from shared_statements import share_statements
 
 from autograder.gradebook.classroom import Classroom
 
@@ -21,22 +20,7 @@ def here(request, monkeypatch):
 
     if "workers" not in request.fixturenames:
         work_here(monkeypatch.setattr)
-    monkeypatch.setattr(api, "create_engine", create_engine_with_shared_statements)
-
-
-FIRST_ENGINES = {}  # by the kind of database
-
-
-def create_engine_with_shared_statements(url, **options):
-    """Return an engine that takes statements that an engine before it has compiled.
-
-    Each gradebook that is opened has an engine of its own, which compiles its statements anew. A
-    command opens few gradebooks, and the tests open thousands.
-    """
-    engine = create_engine(url, **options)
-    first = FIRST_ENGINES.setdefault(engine.dialect.name, engine)
-    engine.dialect, engine._compiled_cache = first.dialect, first._compiled_cache
-    return engine
+    share_statements(monkeypatch.setattr)
 
 
 @pytest.fixture

@@ -146,8 +146,9 @@ def run_command(arguments: list[str]) -> int:
 
 
 def work_here(patch=setattr) -> None:
-    """Run the functions of workers in this process, with sandboxes that stay for later tests."""
+    """Run the functions of workers in this process; its sandboxes and SQL statements stay."""
     from shared_sandboxes import share_sandboxes
+    from shared_statements import share_statements
 
     from autograder.grading.worker import CallFailed, Worker
 
@@ -159,6 +160,7 @@ def work_here(patch=setattr) -> None:
 
     patch(Worker, "run", run)
     share_sandboxes(patch)
+    share_statements(patch)
 
 
 def record_notebooks_in_forks() -> None:

@@ -1,0 +1,29 @@
+"""Gradebooks whose SQL statements are compiled once, and that do not wait for the disk."""
+
+from nbgrader import api
+from sqlalchemy import create_engine, event
+
+_first_engines = {}  # by the kind of database
+
+
+def share_statements(patch=setattr) -> None:
+    """Let the gradebooks that this process opens share their compiled SQL statements.
+
+    Each gradebook has an SQLAlchemy engine of its own, which compiles its statements anew. A
+    command opens few gradebooks, and the tests open thousands.
+    """
+    patch(api, "create_engine", _create_engine)
+
+
+def _create_engine(url, **options):
+    engine = create_engine(url, **options)
+    first = _first_engines.setdefault(engine.dialect.name, engine)
+    engine.dialect, engine._compiled_cache = first.dialect, first._compiled_cache
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _write_without_waiting)
+    return engine
+
+
+def _write_without_waiting(connection, _) -> None:
+    """Do not wait until the disk has what is written: no test ends the machine's power."""
+    connection.execute("PRAGMA synchronous = OFF")
