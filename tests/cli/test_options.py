@@ -110,6 +110,7 @@ def paths_of_sources():
         yield from [path] if path.is_file() else sorted(path.rglob("*.py"))
 
 
+@pytest.mark.long
 def test_each_environment_variable_is_used_by_a_test():
     variables = {
         name

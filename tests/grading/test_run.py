@@ -573,6 +573,7 @@ def test_a_gradebook_that_cannot_be_opened_loses_nothing(graded_class, tmp_path)
     assert "Traceback" not in ran.stderr
 
 
+@pytest.mark.long
 def test_check_says_what_the_grader_says(graded_class):
     classroom, _ = graded_class
     path = classroom / "submitted" / "cleo" / LAB / f"{LAB}.ipynb"
