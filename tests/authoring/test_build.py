@@ -133,6 +133,7 @@ SETUP, STUB = (
         ("value = 3\nvalue + 1", True),
         ("async_ = 1\nawait something()", True),
         ("f(3)", False),
+        ("y = f(3)\nprint(y)\nprint('done')", False),
         ("if ready(f):\n    print(1)", False),
         ("ready()", False),
         ("np.zeros(f)", False),

@@ -109,6 +109,17 @@ def test_it_ends_with_the_answer_that_it_was_given_for(classroom):
     assert "another answer" not in feedback_line(classroom, "ada")
 
 
+def test_extra_credit_alone_comes_back_with_the_answer_that_it_was_given_for(classroom):
+    before = raw_score(classroom, "ada")
+    change_mark(classroom, "ada", extra=1)
+    grade_again(classroom, answers=["ada"], ada=["softmax"], bo=[])
+    assert raw_score(classroom, "ada") == before
+    sentence = "For another answer a person gave 1 point of extra credit."
+    assert sentence in feedback_line(classroom, "ada")
+    grade_again(classroom, ada=["softmax"], bo=[])
+    assert raw_score(classroom, "ada") == before + 1
+
+
 def test_a_penalty_is_of_all_points_with_extra_credit(classroom):
     with_policy(classroom, {"penalty_per_day": 0.5}, due=datetime(2026, 11, 20, 18))
     time = "2026-11-21 12:00:00 UTC"

@@ -232,6 +232,17 @@ def test_code_that_is_slow_to_colour_is_shown_as_a_comment(source, is_coloured):
     assert max(map(len, shown.splitlines())) <= sanitise.MAX_LINE_CHARACTERS + len("# ")
 
 
+def test_a_cell_that_is_shown_as_a_comment_keeps_its_blank_lines():
+    long_line = "x" * (sanitise.MAX_LINE_CHARACTERS + 1)
+    shown = sanitise.shorten_slow_code(f"a = 1\n\n{long_line}\n")
+    assert [line.rstrip() for line in shown.splitlines()[-4:]] == [
+        "# a = 1",
+        "#",
+        f"# {long_line[:-1]}",
+        "# x",
+    ]
+
+
 def test_of_too_many_pasted_pictures_the_first_ones_are_kept():
     names = [f"{number}.png" for number in range(sanitise.MAX_PICTURES + 2)]
     attachments = {name: {"image/png": PNG} for name in names}

@@ -234,6 +234,24 @@ def test_canvas_files_a_groups_work_for_each_member(classroom, make_download):
     }
 
 
+def test_the_folder_of_the_member_who_uploads_is_no_folder_of_the_group(classroom, make_download):
+    """Canvas gives a group's file the number of one member, by which that member has a folder."""
+    first = {"lal_201_901_attention-masks.ipynb": notebook("alone")}
+    collect([make_download(first, "first")], classroom)
+    (folder,) = (path.name for path in classroom.submitted.iterdir())
+    write_roster(
+        classroom, "Name,Login,ID,Group\nAda L,ada1,201,Team Red\nBob B,bob1,202,Team Red\n"
+    )
+    collect(
+        [make_download({canvas_name("teamred", 201, 902): notebook("team")}, "second")], classroom
+    )
+    assert submitted_texts(classroom) == {
+        f"{folder}/attention-masks": "alone",
+        f"{folder}/qkv-attention": "team",
+        "bob1/qkv-attention": "team",
+    }
+
+
 def test_moodles_number_counts_in_its_own_assignment_only(classroom, make_download):
     write_roster(
         classroom,

@@ -146,6 +146,20 @@ def test_a_files_time_becomes_a_time_stamp_only_when_asked(classroom, inbox):
     assert snapshot(classroom.root) == snapshot_before
 
 
+@pytest.mark.parametrize(
+    ("zones", "hour"),
+    [
+        ({"timezone": "America/New_York", "course_timezone": "Europe/Berlin"}, 16),
+        ({"course_timezone": "Europe/Berlin"}, 10),
+    ],
+)
+def test_the_time_of_a_file_in_a_zip_is_read_in_the_chosen_zone(classroom, tmp_path, zones, hour):
+    member = zip_member("ada/qkv-attention.ipynb", (2025, 11, 20, 11, 3, 22))
+    path = make_zip(tmp_path / "class.zip", {member: notebook()})
+    collect([path], classroom, file_times=True, **zones)
+    assert read_submitted(classroom)["ada/qkv-attention"][1] == f"2025-11-20 {hour}:03:22 UTC"
+
+
 def test_the_time_stamp_is_one_that_nbgrader_and_the_classroom_read(classroom, inbox):
     from nbgrader.coursedir import CourseDirectory
 

@@ -187,6 +187,16 @@ def test_another_python_is_refused_in_a_sentence_before_anything_is_made(
     assert not (course / ".venv").exists()
 
 
+def test_an_environment_stays_where_no_other_can_be_made(course, tmp_path):
+    """Its Python may only be missing for the moment, on a disk that is not mounted."""
+    settings = course / ".venv" / "pyvenv.cfg"
+    settings.parent.mkdir()
+    settings.touch()
+    ran = start(course, "make", "lab", f"PYTHON={pretend('3.16', tmp_path)}", path=tools(tmp_path))
+    assert "which cannot run the labs" in ran.stderr
+    assert settings.exists()
+
+
 def test_a_python_that_will_do_is_named_if_it_is_there(course, tmp_path):
     path = tools(tmp_path, **{"python3.12": "exit 0", "python3.13": "exit 127"})
     ran = start(course, "make", "setup", f"PYTHON={pretend('3.16', tmp_path)}", path=path)
