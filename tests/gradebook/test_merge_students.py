@@ -128,6 +128,7 @@ def test_two_people_stay_two(split):
     assert {student for student, _ in marks_of(split)} == {"Ada Lovelace", "ada", "bo"}
 
 
+@pytest.mark.long
 def test_an_interrupted_merge_goes_on(split, monkeypatch):
     """Stop the merge at each of its steps, run it again, and compare with one that was not stopped."""
     submit(split, "ada", NEW, b"of ada", answer="Another answer.")

@@ -195,6 +195,7 @@ BROKEN = [
 ]
 
 
+@pytest.mark.long
 def test_each_accessibility_rule_is_checked(pages):
     page = pages["wrong"]
     for old, new, fault in BROKEN:
