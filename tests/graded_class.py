@@ -83,7 +83,10 @@ def results(
     file_hash="1",
     **facts,
 ):
-    """A `Marked` as the grader would make it: all right but the exercises in `wrong`."""
+    """Return a graded submission of the lab, as the grader makes it.
+
+    All answers are right but those of the exercises in `wrong`.
+    """
     notebook = nbformat.from_dict(json.loads(json.dumps(release_for_grading(lab(LAB)))))
     rows, answers = [], {}
     for cell in notebook.cells:
@@ -92,23 +95,25 @@ def results(
         if cell.cell_type == "markdown" and grader.get("solution"):
             cell.source = answer
         if grader.get("solution"):
-            of = lab(LAB).exercises_by_answer_cell.get(get_grade_id(cell))
-            answers[of.name if of else get_grade_id(cell)] = cell.source
+            answered_exercise = lab(LAB).exercises_by_answer_cell.get(get_grade_id(cell))
+            name = answered_exercise.name if answered_exercise else get_grade_id(cell)
+            answers[name] = cell.source
         if grader.get("grade"):
             name = exercise.name if exercise else get_grade_id(cell)
-            verdict = (
-                Verdict.MANUAL if not exercise else Verdict.WRONG if name in wrong else Verdict.PASS
+            verdict, findings = Verdict.PASS, {}
+            if not exercise:
+                verdict = Verdict.MANUAL
+            elif name in wrong:
+                verdict, findings = Verdict.WRONG, {"misconception": misconception, **facts}
+            rows.append(
+                row(student, name, verdict, message=message, points=grader["points"], **findings)
             )
-            bad = verdict is Verdict.WRONG
-            points = grader["points"]
-            said = {"misconception": misconception, **facts} if bad else {}
-            rows.append(row(student, name, verdict, message=message, points=points, **said))
     return GradedSubmission(tuple(rows), notebook, tuple(notes), 1, answers, file_hash=file_hash)
 
 
-def fill(classroom, of_students, gradebook=None, timestamp=None):
-    """Keep these results ({student: Marked}), and write them into a copy of the gradebook."""
-    for student, marked in of_students.items():
+def fill(classroom, submissions, gradebook=None, timestamp=None):
+    """Store graded submissions, by student, and write them into a copy of the gradebook."""
+    for student, marked in submissions.items():
         submission = Submission(student, LAB, b"", "", timestamp)
         fingerprint = result_store.fingerprint_submission(submission, lab(LAB), GradingOptions())
         result_store.store_result(classroom, submission, marked, fingerprint)
@@ -118,7 +123,7 @@ def fill(classroom, of_students, gradebook=None, timestamp=None):
         if not (classroom.root / "gradebook.db").exists():
             copy_gradebook(gradebook, classroom)
         with GradebookWriter(classroom) as book:
-            for student, marked in of_students.items():
+            for student, marked in submissions.items():
                 book.record_submission(Submission(student, LAB, b"", "", timestamp), marked)
 
 
