@@ -240,8 +240,8 @@ def test_every_family_has_a_text_and_every_equivalent_is_a_sentence_or_code():
     for name in numpy_equivalents._EQUIVALENTS:
         text = numpy_equivalents.describe_equivalent(name)
         assert text.endswith(".") and ".." not in text.replace("...", "") and len(text) < 120
-    for name in numpy_equivalents._EQUIVALENTS:
-        code = numpy_equivalents.find_numpy_equivalent(name)
+    for name, code in numpy_equivalents._EQUIVALENTS.items():
+        assert numpy_equivalents.find_numpy_equivalent(name) == code  # not that of `name_`
         if not code.endswith(".") and code.startswith(("np.", "x", "y", "-x", "1 ")):
             compile(code.partition(", and ")[0].partition(", or ")[0], "<equivalent>", "eval")
 

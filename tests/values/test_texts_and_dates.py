@@ -85,6 +85,10 @@ def message_for(argument, answer):
     (NOON, lambda x: np.datetime64("NaT"),
      "Your function returned a date that is none, which cannot be compared. Expected a date "
      "with a time (datetime)."),
+    (NOON, lambda x: x.replace(tzinfo=dt.UTC),
+     "Your function returned 2024-02-29 12:30:00+00:00; expected 2024-02-29 12:30:00."),
+    (NOON.replace(tzinfo=dt.UTC), lambda x: x.replace(tzinfo=None),
+     "Your function returned 2024-02-29 12:30:00; expected 2024-02-29 12:30:00+00:00."),
     (NOON.date(), lambda x: np.datetime64(x), None),
     (NOON.date(), lambda x: str(x), "Your function returned a text (str); expected a date."),
     (NOON - dt.datetime(2024, 1, 1), lambda x: np.timedelta64(x), None),
