@@ -624,3 +624,18 @@ def test_the_row_counts_of_two_arrays_are_a_feature(rows, text):
     case_inputs = Inputs(tuple(np.ones((n, 4)) for n in rows))
     features = list_features(TestCase("", case_inputs, None, {}))
     assert [feature for feature in features if "array" in feature] == [text]
+
+
+@pytest.mark.parametrize(
+    ("array", "has_feature"),
+    [
+        (np.array([[300.0, np.nan], [0.0, 1.0]]), True),
+        (np.array([[-300.0, 1.0], [0.0, 1.0]]), True),
+        (np.array([[299.0, np.nan], [0.0, 1.0]]), False),
+        (np.array([[300, 1], [0, 1]]), False),
+        (np.zeros((2, 0)), False),
+    ],
+)
+def test_large_floating_point_numbers_are_a_feature_also_beside_nan(array, has_feature):
+    features = list_features(TestCase("", Inputs((array,)), None, {}))
+    assert ("very large numbers" in features) == has_feature
