@@ -25,6 +25,12 @@ def die(code):
     os._exit(code)
 
 
+def die_after_stage():
+    with time_limited_stage("Reading it", 20):
+        pass
+    os._exit(1)
+
+
 def die_once(path):
     if not os.path.exists(path):
         open(path, "w").close()

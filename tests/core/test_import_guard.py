@@ -150,6 +150,24 @@ def test_outside_the_course_the_answer_keys_list_the_allowed_imports(tmp_path, m
             check(uses_a_module)
 
 
+@pytest.mark.parametrize(
+    ("value", "package"),
+    [
+        (pytest, "pytest"),
+        (pytest.raises, "_pytest"),
+        (pytest.Item, "_pytest"),
+        (np.linalg, ""),
+        (np.dot, ""),
+        (np.ndarray, ""),
+        (3, ""),
+    ],
+)
+def test_modules_functions_and_classes_of_other_packages_are_found(monkeypatch, value, package):
+    monkeypatch.setenv(import_guard.PACKAGES_VARIABLE, "attention_labs")
+    codes = iter([(lambda: imported).__code__])  # noqa: F821
+    assert import_guard.find_forbidden_package(codes, {"imported": value}) == package
+
+
 def test_where_submissions_run_the_environment_lists_the_packages(tmp_path, monkeypatch):
     """A sandbox has no course; the grader passes on the list of the lab that it grades."""
     monkeypatch.delenv("AUTOGRADER_COURSE", raising=False)

@@ -505,6 +505,18 @@ def make_cluster_client(slots=()):
     return client
 
 
+def test_waiting_for_workers_is_said_once_in_each_interval(monkeypatch):
+    messages, clock = [], [0.0]
+    monkeypatch.setattr(dask_cluster, "monotonic", lambda: clock[0])
+    client = make_cluster_client()
+    client._present, client._address, client._last_notice = {}, "tcp://here:1", 0.0
+    client._show_message = messages.append
+    for clock[0] in range(1, 3 * int(dask_cluster._NOTICE_INTERVAL_SECONDS)):
+        client._handle_no_usable_workers()
+    assert len(messages) == 2 and len(set(messages)) == 1
+    assert messages[0].startswith("The Dask scheduler at tcp://here:1 has no workers")
+
+
 @pytest.mark.parametrize("error", ["lost", "failed", "reported"])
 def test_a_submission_is_tried_on_three_workers_of_a_cluster(error):
     tried = []

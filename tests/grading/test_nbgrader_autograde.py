@@ -12,6 +12,7 @@ from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.graded_submission import GradedSubmission
 from autograder.grading import nbgrader_autograde
 from autograder.grading.grade_submission import _make_failed_test_outputs
+from autograder.grading.worker import WorkerDied
 from autograder.sandbox.webassembly import WebAssembly
 
 LAB = "qkv-attention"
@@ -52,6 +53,15 @@ def test_nbgrader_grades_with_the_hidden_cases_of_the_class(grading_of_ada, tmp_
     """They are drawn with the class's secret, as those of `autograder grade` are."""
     _, options = grading_of_ada(f"{LAB}.ipynb")
     assert options.salt and options.salt == Classroom(tmp_path, COURSE).salt
+
+
+def test_nbgrader_records_no_mark_if_the_worker_fails(grading_of_ada, monkeypatch):
+    def fail(*arguments):
+        raise WorkerDied("ended the process that worked on it")
+
+    monkeypatch.setattr(nbgrader_autograde, "grade_in_worker", fail)
+    with pytest.raises(RuntimeError, match=r"^The grader failed, not the student: ended the proc"):
+        grading_of_ada(f"{LAB}.ipynb")
 
 
 @pytest.mark.parametrize(("score", "points"), [(0.0, 0.0), (2.5, 2.5)])

@@ -22,6 +22,7 @@ from our_course import COURSE, ROOT, lab
 from sample_class import perfect, with_answer
 from worker_functions import (
     die,
+    die_after_stage,
     die_once,
     die_or_not,
     fail_and_go_on,
@@ -117,6 +118,12 @@ def test_what_goes_over_a_limit_ends_alone(worker, arguments, limits, kind, mess
     with pytest.raises(kind, match=message):
         worker.run(*arguments, **limits)
     assert worker.run(sleep_with_a_stage, "next", 0) == "next"
+
+
+def test_a_death_after_a_stage_is_none_of_that_stage(worker):
+    with pytest.raises(WorkerDied) as caught:
+        worker.run(die_after_stage)
+    assert caught.value.stage == "" and "Reading it" not in str(caught.value)
 
 
 def test_after_a_failure_that_was_dealt_with_its_clock_does_not_run_on(worker):

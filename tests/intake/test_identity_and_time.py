@@ -252,6 +252,14 @@ def test_the_folder_of_the_member_who_uploads_is_no_folder_of_the_group(classroo
     }
 
 
+@pytest.mark.parametrize("name", ["देवी", "สมศรี", "zoe\u0308k", "李娜"])
+def test_canvas_writes_names_in_letters_of_any_script(classroom, make_download, name):
+    """A vowel sign of Devanagari or Thai is no letter for regular expressions, but a mark."""
+    collect([make_download({canvas_name(name, 201, 901): notebook()})], classroom)
+    (origin,) = read_origins(classroom.root).values()
+    assert (origin.platform, origin.lms_id) == ("Canvas", "201")
+
+
 def test_moodles_number_counts_in_its_own_assignment_only(classroom, make_download):
     write_roster(
         classroom,

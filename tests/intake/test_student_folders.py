@@ -134,4 +134,5 @@ def test_a_groups_origin_does_not_say_whose_a_folder_is(tmp_path):
     assert [
         p.student for p in match_folders(roster, ["team-1"], {("team-1", "l"): alone}).values()
     ] == ["ada"]
-    assert match_folders(roster, ["team-1"], {("team-1", "l"): together}) == {}
+    for folder in ("team-1", "Ada Lovelace"):
+        assert match_folders(roster, [folder], {(folder, "l"): together}) == {}

@@ -17,7 +17,7 @@ from command import autograder, work_here
 from our_course import COURSE, lab, release
 from sample_class import perfect, with_answer, wrong_answer
 
-from autograder.platforms import responses
+from autograder.platforms import grade_one, responses
 from autograder.platforms.grade_one import grade_for_platform, make_platform_result
 from autograder.platforms.responses import RESPONSE_FORMATS
 from autograder.sandbox import SandboxError
@@ -294,6 +294,17 @@ def test_a_known_mistake_is_named_with_its_nudge_everywhere(grade):
     assert replies["github"]["status"] == "fail"
     heading = f"### ✗ `{EXERCISE}`: 0 of {exercise_points()[EXERCISE]:g}"
     assert heading in replies["github"]["markdown"]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected_lab"), [(release("qkv-attention"), "qkv-attention"), (b"{}", LAB)]
+)
+def test_the_cells_tell_the_lab_and_the_files_name_only_where_they_do_not(
+    tmp_path, content, expected_lab
+):
+    path = tmp_path / f"{LAB}.ipynb"
+    path.write_bytes(content)
+    assert grade_one._read_notebook_and_find_lab(COURSE, path, None)[2].name == expected_lab
 
 
 @pytest.mark.parametrize(

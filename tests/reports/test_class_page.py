@@ -168,6 +168,8 @@ def test_pseudonyms_stay_when_the_class_grows(tmp_path):
     second = assign_pseudonyms(["=1+1", "bob", "ada"], tmp_path)
     assert {name: second[name] for name in first} == first
     assert len(set(second.values())) == 3
+    assign_pseudonyms(["ada"], tmp_path)  # of one student, or while others have withdrawn
+    assert assign_pseudonyms(["=1+1", "bob", "ada"], tmp_path) == second
     assert (tmp_path / "pseudonyms.csv").stat().st_mode & 0o077 == 0
 
 
