@@ -1,9 +1,9 @@
-"""Gradebooks whose SQL statements are compiled once, and that do not wait for the disk."""
+"""Gradebooks in SQLite whose statements are compiled once, and that do not wait for the disk."""
 
 from nbgrader import api
 from sqlalchemy import create_engine, event
 
-_first_engines = {}  # by the kind of database
+_first_engine = {}  # the first SQLite engine of this process
 
 
 def share_statements(patch=setattr) -> None:
@@ -17,9 +17,9 @@ def share_statements(patch=setattr) -> None:
 
 def _create_engine(url, **options):
     engine = create_engine(url, **options)
-    first = _first_engines.setdefault(engine.dialect.name, engine)
-    engine.dialect, engine._compiled_cache = first.dialect, first._compiled_cache
     if engine.dialect.name == "sqlite":
+        first = _first_engine.setdefault("engine", engine)
+        engine.dialect, engine._compiled_cache = first.dialect, first._compiled_cache
         event.listen(engine, "connect", _write_without_waiting)
     return engine
 
