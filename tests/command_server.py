@@ -24,7 +24,7 @@ import rich.table  # noqa: F401
 from command import run_command, run_commands, work_here
 from our_course import COURSE
 from sample_class import perfect
-from shared_sandboxes import start_shared_sandboxes
+from shared_sandboxes import has_ended, start_shared_sandboxes
 
 import autograder.authoring.build
 import autograder.authoring.skeleton
@@ -70,18 +70,6 @@ class _CommandServer(ForkingMixIn, UnixStreamServer):
         super().service_actions()
         if has_ended(self._test_run):
             sys.exit()
-
-
-def has_ended(process: psutil.Process) -> bool:
-    """Return True if a process has ended, even if its parent has not yet asked for its exit code.
-
-    A parent may ask only after it has read the test run's output to its end. The server holds
-    that output open, so each would wait for the other.
-    """
-    try:
-        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 def _grade_small_class() -> None:

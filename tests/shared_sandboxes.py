@@ -29,8 +29,19 @@ class _SharedProcess:
 
     def poll(self):
         """Return None while the process runs, as `subprocess.Popen` does."""
-        runs = self._process.is_running() and self._process.status() != psutil.STATUS_ZOMBIE
-        return None if runs else 1
+        return 1 if has_ended(self._process) else None
+
+
+def has_ended(process: psutil.Process) -> bool:
+    """Return True if a process has ended, even if its parent has not yet asked for its exit code.
+
+    The parent of the test run may ask only after it has read the output to its end. The server of
+    commands holds that output open, so each would wait for the other.
+    """
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def share_sandboxes(patch=setattr) -> None:

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import psutil
-from command_server import has_ended
+from shared_sandboxes import has_ended
 
 
 def test_a_process_whose_exit_code_nobody_has_read_has_ended():
