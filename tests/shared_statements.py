@@ -1,9 +1,9 @@
 """Gradebooks in SQLite whose statements are compiled once, and that do not wait for the disk."""
 
+import functools
+
 from nbgrader import api
 from sqlalchemy import create_engine, event
-
-_first_engine = {}  # the first SQLite engine of this process
 
 
 def share_statements(patch=setattr) -> None:
@@ -18,9 +18,17 @@ def share_statements(patch=setattr) -> None:
 def _create_engine(url, **options):
     engine = create_engine(url, **options)
     if engine.dialect.name == "sqlite":
-        first = _first_engine.setdefault("engine", engine)
-        engine.dialect, engine._compiled_cache = first.dialect, first._compiled_cache
+        shared = _shared_engine()
+        engine.dialect, engine._compiled_cache = shared.dialect, shared._compiled_cache
         event.listen(engine, "connect", _write_without_waiting)
+    return engine
+
+
+@functools.cache
+def _shared_engine():
+    """Return the engine whose compiled statements all gradebooks of this process use."""
+    engine = create_engine("sqlite://")
+    engine.connect().close()  # only then has its dialect read what this SQLite can do
     return engine
 
 
