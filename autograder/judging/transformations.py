@@ -521,6 +521,9 @@ _PERMUTATION_RULES: tuple[_TransformationKind, ...] = (
           "", np.transpose, _has_permuted_axes),
 )  # fmt: skip
 _SHAPE_RULES: tuple[_TransformationKind, ...] = (
+    # This comes first: of an axis of length 1, the first entry and the sum are the same.
+    _TransformationKind("missing-axis", MISTAKES["missing-axis"][0], "Besides, an axis of length 1 is missing.",
+          np.squeeze, _lacks_single_axis),
     _TransformationKind("one-of-several", "Your function returns only the first entry along {axis}; expected all of them.",
           "Besides, your function returns only the first entry along {axis}.",
           lambda v, axis: np.take(v, 0, axis), _has_one_axis_fewer),
@@ -531,8 +534,6 @@ _SHAPE_RULES: tuple[_TransformationKind, ...] = (
           np.sum, _has_one_axis_fewer),
     _TransformationKind("an-axis-added-up", "The numbers were averaged along {axis}, an axis that should stay.", "",
           np.mean, _has_one_axis_fewer),
-    _TransformationKind("missing-axis", MISTAKES["missing-axis"][0], "Besides, an axis of length 1 is missing.",
-          np.squeeze, _lacks_single_axis),
     _TransformationKind("extra-axis", MISTAKES["extra-axis"][0], "Besides, there is an extra axis of length 1.",
           np.expand_dims, _has_extra_single_axis),
     _TransformationKind("one-place-short", "The numbers are right, but the last entry along {axis} is missing.", "",

@@ -107,6 +107,22 @@ def test_a_transformed_matrix_with_a_known_mistake(transform, name, text):
     )
 
 
+def test_an_axis_of_length_one_is_missing_and_not_one_of_several_entries():
+    halved = Misconception(
+        "halved", "You halved it.", "Why?", lambda x: x.max(-1, keepdims=True) / 2
+    )
+    finding = judge_answer(
+        lambda x: x.max(axis=-1) / 2,
+        lambda x: x.max(axis=-1, keepdims=True),
+        random_inputs([(3, 4), (2, 5), (5, 3), (4, 2)]),
+        [halved],
+    )
+    assert (finding.misconception, finding.means) == (
+        "halved + missing-axis",
+        "There are two mistakes. You halved it. Besides, an axis of length 1 is missing.",
+    )
+
+
 def test_parts_in_another_order_and_one_part_alone():
     def reference(x):
         return x, x.sum(axis=-1), x.T
