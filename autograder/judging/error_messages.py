@@ -585,7 +585,8 @@ def _explain_wrong_arguments(outcome: CallOutcome) -> str:
                        outcome.error)  # fmt: skip
     if counts:
         function_name = counts[1].lstrip("_")
-        text = f"`{function_name}` takes {counts[2]} arguments, and this call gives it {counts[3]}."
+        noun = "argument" if counts[2] == "1" else "arguments"
+        text = f"`{function_name}` takes {counts[2]} {noun}, and this call gives it {counts[3]}."
         if function_name in ("reshape", "zeros", "ones", "transpose", "broadcast_to"):
             text += " Several sizes or axes are one tuple, with brackets of its own."
         return text

@@ -415,3 +415,174 @@ def test_a_variable_with_the_name_of_a_function_is_named_without_a_question():
     text = explain_error("variable-without-a-value", outcome)
     assert text.startswith("You call a variable `softmax`.")
     assert choose_hint("variable-without-a-value", outcome) == ""
+
+
+NO_ATTRIBUTE = "AttributeError: 'numpy.ndarray' object has no attribute '{}'"
+NO_FUNCTION = "TypeError: '{}' object is not callable"
+ANY_FILL = "An array has no `.masked_fill`. In NumPy: `np.where(condition, value, x)`."
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "text"),
+    [
+        (
+            "RecursionError: maximum recursion depth exceeded",
+            "return answer(x) + 1",
+            "`answer` calls itself on this line, again and again, and nothing ends it.",
+        ),
+        ("RecursionError: maximum recursion depth exceeded", "return my_answer(x)", ""),
+        ("RecursionError: maximum recursion depth exceeded", "answer = g(x)", ""),
+        (
+            "TypeError: 'function' object is not subscriptable",
+            "y = np.exp[x]",
+            "`np.exp` is a function. A function is called with round brackets, `f(x)`; `f[x]` is an index.",
+        ),
+        (
+            "TypeError: 'function' object is not subscriptable",
+            "y = np.exp[x[0]]",
+            "Something on this line is a function. A function is called with round brackets, `f(x)`; `f[x]` is an index.",
+        ),
+        (
+            "TypeError: 'function' object is not subscriptable",
+            "y = (a or b)[x]",
+            "Something on this line is a function. A function is called with round brackets, `f(x)`; `f[x]` is an index.",
+        ),
+        (
+            NO_ATTRIBUTE.format("masked_fill"),
+            "y = g(x).masked_fill(~keep, 0)",
+            "An array has no `.masked_fill`. In NumPy: `np.where(~keep, 0, g(x))`.",
+        ),
+        (
+            NO_ATTRIBUTE.format("masked_fill_"),
+            "x.masked_fill_(mask == 0, value)",
+            "An array has no `.masked_fill_`. In NumPy: `np.where(mask == 0, value, x)`.",
+        ),
+        (NO_ATTRIBUTE.format("masked_fill"), "y = x.masked_fill(mask=m, value=0)", ANY_FILL),
+        (NO_ATTRIBUTE.format("masked_fill"), "y = x.masked_fill(m)", ANY_FILL),
+        (NO_ATTRIBUTE.format("masked_fill"), "y = x.masked_fill(m, 0, other=1)", ANY_FILL),
+        (NO_ATTRIBUTE.format("masked_fill"), "y = masked_fill(x, m)", ANY_FILL),
+        (
+            NO_ATTRIBUTE.format("masked_fill"),
+            "for y in x.masked_fill(m, 0):",
+            "An array has no `.masked_fill`. In NumPy: `np.where(m, 0, x)`.",
+        ),
+        (
+            "TypeError: _sum() got an unexpected keyword argument 'dim'",
+            "x.sum(dim=1)",
+            "The keyword `dim` is PyTorch's or another library's. In NumPy it is `axis`.",
+        ),
+        (
+            "TypeError: mine() got an unexpected keyword argument 'dim'",
+            "mine(x, dim=1)",
+            "`mine` has no argument called `dim`.",
+        ),
+        (
+            "TypeError: Layer.mine() got an unexpected keyword argument 'width'",
+            "mine(x, width=1)",
+            "`mine` has no argument called `width`.",
+        ),
+        (
+            "TypeError: _mine() got an unexpected keyword argument 'width'",
+            "mine(x, width=1)",
+            "The function has no argument called `width`.",
+        ),
+        (
+            "TypeError: 'size' is an invalid keyword argument for ones()",
+            "np.ones(size=1)",
+            "The keyword `size` is PyTorch's or another library's. NumPy's functions for zeros and ones "
+            "call it `shape`; the "
+            "sizes are one tuple.",
+        ),
+        (
+            "TypeError: _mean() takes 2 positional arguments but 3 were given",
+            "x.mean(1, 2)",
+            "`mean` takes 2 arguments, and this call gives it 3.",
+        ),
+        (
+            "TypeError: zeros() takes from 1 to 2 positional arguments but 3 were given",
+            "np.zeros(2, 3, 4)",
+            "`zeros` takes from 1 to 2 arguments, and this call gives it 3. Several sizes or axes are one "
+            "tuple, with brackets of "
+            "its own.",
+        ),
+        (
+            "TypeError: g() takes 1 positional argument but 2 were given",
+            "g(1, 2)",
+            "`g` takes 1 argument, and this call gives it 2.",
+        ),
+        (
+            "TypeError: _mean() got multiple values for argument 'axis'",
+            "mean(x, 1, axis=1)",
+            "The call gives `mean` two values for its argument `axis`: by place and by name.",
+        ),
+        (
+            "TypeError: g() missing 2 required positional arguments: 'a' and 'b'",
+            "g()",
+            "The call of `g` leaves out `a` and `b`.",
+        ),
+        (
+            "TypeError: g() missing 1 required keyword-only argument: 'a'",
+            "g(b)",
+            "The call of `g` leaves out `a`.",
+        ),
+        (
+            "AssertionError",
+            "assert a == b",
+            "An `assert` of your own failed. Numbers with a fraction are rounded, so `==` between two of "
+            "them is often False "
+            "although both are right.",
+        ),
+        ("AssertionError", "assert a.shape == b.shape", ""),
+        ("AssertionError", "assert len(a) == 2", ""),
+        ("AssertionError", "assert a > b", ""),
+        (
+            NO_FUNCTION.format("numpy.ndarray"),
+            "y = x(0)",
+            "`x` is an array and not a function, but round brackets follow it. Use square brackets for an "
+            "index, or `@` or `*` "
+            "for a product; perhaps a variable has the name of a function.",
+        ),
+        (
+            NO_FUNCTION.format("list"),
+            "y = f(x(0))",
+            "Something on this line is a list and not a function, but round brackets follow it. Use square brackets for an "
+            "index, or `@` or `*` for a product; perhaps a variable has the name of a function.",
+        ),
+        (
+            NO_FUNCTION.format("tuple"),
+            "y = x.shape()",
+            "`shape` is a tuple, not a function: write `x.shape[0]`, with square brackets.",
+        ),
+        (
+            NO_FUNCTION.format("tuple"),
+            "y = x.shape(-1)",
+            "`shape` is a tuple, not a function: write `x.shape[-1]`, with square brackets.",
+        ),
+        (
+            NO_FUNCTION.format("int"),
+            "y = x.size()",
+            "`size` is a number in NumPy, not a function (in PyTorch it is one): `x.shape` is the tuple of all sizes.",
+        ),
+        (
+            NO_FUNCTION.format("int"),
+            "y = x.size(-2)",
+            "`size` is a number in NumPy, not a function (in PyTorch it is one): for the size of one axis "
+            "write `x.shape[-2]`.",
+        ),
+        (
+            NO_FUNCTION.format("int"),
+            "y = x.ndim()",
+            "`.ndim` is no function: write it without the round brackets.",
+        ),
+        (
+            NO_FUNCTION.format("numpy.float64"),
+            "y = 2(x)",
+            "Round brackets directly after a value call it like a function, and here the value is a single "
+            "number. Perhaps a "
+            "`*`, an `@` or a comma is missing before the bracket.",
+        ),
+    ],
+)
+def test_the_explanation_of_an_error_is_whole(error, code, text):
+    outcome = CallOutcome(error=error, line=f"3: {code}", within="answer")
+    assert explain_error(classify_error(error), outcome) == text
