@@ -267,7 +267,9 @@ def _add_best_explanation(
     if difference.mistake:
         same_mistake = sum(case.mistake == difference.mistake for case in failing)
     is_error = difference.kind == "error"
-    modified_note = _describe_modified_arguments(outcome, difference)
+    modified_note = ""
+    if not shown_case.rules.may_modify:
+        modified_note = _describe_modified_arguments(outcome, difference)
     called_function_note = _describe_error_in_called_function(outcome, exercise)
 
     is_partial = explained_count < explainable_count

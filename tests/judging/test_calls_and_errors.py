@@ -148,6 +148,20 @@ def test_a_changed_argument_of_a_wrong_result_is_said_besides(names, words):
     assert words in finding.message
 
 
+def test_an_argument_that_may_be_changed_is_no_part_of_a_misconception_or_of_a_message():
+    cases, outcomes = [], []
+    for expected, value in ((1.5, 7.25), (2.5, 8.75), (3.5, 3.5)):
+        mistakes = {"shifted": CallOutcome(value, "float")}
+        cases.append(TestCase("", Inputs((expected,)), expected, mistakes))
+        outcomes.append(CallOutcome(value, "float", modified=("x",)))
+    rules = ComparisonRules(may_modify=True)
+    shifted = Misconception("shifted", "You shifted it.", "Why?")
+    finding = judge.judge(cases, outcomes, rules, [shifted])
+    assert (finding.misconception, finding.means) == ("shifted", "You shifted it.")
+    assert judge.judge(cases, outcomes, RULES, [shifted]).misconception == "shifted"
+    assert "changed" not in judge.judge(cases, outcomes, rules, []).message
+
+
 # Expected errors
 
 
