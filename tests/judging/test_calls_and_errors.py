@@ -1,5 +1,6 @@
 """Calls of a student's function, expected errors and changed arguments: each message's second case."""
 
+import ast
 import sys
 import tracemalloc
 
@@ -11,6 +12,7 @@ from autograder.judging import compare, judge
 from autograder.judging.code_patterns import (
     explain_in_place_call,
     explain_reduction_of_two,
+    find_calls,
     find_used_in_place_call,
     parse_line,
 )
@@ -24,6 +26,7 @@ from autograder.judging.student_calls import (
 from autograder.values.case_records import (
     CallOutcome,
     ComparisonRules,
+    DeferredCall,
     ExpectedError,
     Inputs,
     Misconception,
@@ -160,6 +163,235 @@ def test_an_argument_that_may_be_changed_is_no_part_of_a_misconception_or_of_a_m
     assert (finding.misconception, finding.means) == ("shifted", "You shifted it.")
     assert judge.judge(cases, outcomes, RULES, [shifted]).misconception == "shifted"
     assert "changed" not in judge.judge(cases, outcomes, rules, []).message
+
+
+# Paths, and functions of the author's
+
+
+STUDENT_RESULT = DeferredCall("")
+QUERIES = (
+    DeferredCall("operator:call", (STUDENT_RESULT, 2.0)),
+    DeferredCall("builtins:getattr", (STUDENT_RESULT, "size")),
+)
+IN_PLACE = {"call": "in place"}
+
+
+@pytest.mark.parametrize(
+    ("expected", "value", "rules", "text", "path"),
+    [
+        (
+            (4.0, (1, 2)),
+            (4.0, (1, 3)),
+            {},
+            "Your result's `size`: in the second of its 2 values: found 3; expected 2.",
+            (1, 1),
+        ),
+        (
+            (4.0, (1, 2)),
+            (5.0,),
+            {},
+            "Your result, called with 2.0, gives 5; expected 4.",
+            (0,),
+        ),
+        (
+            (4.0, (1, 2)),
+            (4.0,),
+            {},
+            "Your result's `size` is a tuple, which cannot be compared. "
+            "Expected a tuple of 2 values.",
+            (),
+        ),
+        (
+            {0: [2], "": 3},
+            {0: [2], "": 4},
+            IN_PLACE,
+            "Your function returned 4; expected 3.",
+            ("",),
+        ),
+        (
+            {0: [2, 5], "": 3},
+            {0: [2, 6], "": 4},
+            IN_PLACE,
+            "In its first argument, after the call: in the second of its 2 values: found 6; "
+            "expected 5.",
+            (0, 1),
+        ),
+        (
+            {1: [2]},
+            {0: [3], 1: [3]},
+            IN_PLACE,
+            "In its second argument, after the call: in the first of its 1 value: found 3; "
+            "expected 2.",
+            (1, 0),
+        ),
+        ({0: [2]}, {0: [2], 1: [3]}, IN_PLACE, "Your function changed its second argument.", ()),
+        (
+            {0: [2]},
+            {},
+            IN_PLACE,
+            "Your function left its first argument unchanged; expected a list of 1 value there.",
+            (),
+        ),
+        (
+            {"x": [2]},
+            {"x": [4]},
+            IN_PLACE,
+            "In its argument `x`, after the call: in the first of its 1 value: found 4; expected 2.",
+            ("x", 0),
+        ),
+        ({0: [2]}, {0: [2], "": 4}, IN_PLACE, None, ()),
+        (3, 5, {"compare": "builtins:max"}, "5", ()),  # what the author's function returns
+        (2.0, 3.0, {"equality": "numpy:allclose"}, "Your function returned 3; expected 2.", ()),
+        (
+            2.0,
+            [2.0, 3.0],
+            {"equality": "numpy:allclose"},
+            "Your function returned a list; expected a number (float).",
+            (),
+        ),
+        (
+            2,
+            2.0,
+            {"equality": "operator:is_"},
+            "Your function returned 2.0, a float; expected a whole number (int).",
+            (),
+        ),
+        (
+            (1, 2),
+            (1, 2),
+            {"equality": "operator:ne"},
+            "Your function returned a tuple; expected a tuple of 2 values.",
+            (),
+        ),
+        ([1, 2], [1, 2], {"equality": "builtins:print"}, None, ()),  # the usual comparison decides
+        ([1, 2], [1, 3], {"equality": "builtins:print"}, "found 3; expected 2.", (1,)),
+    ],
+)
+def test_a_difference_has_the_path_of_its_part(expected, value, rules, text, path):
+    inputs = Inputs(([1], [2]), {"x": [1]})
+    if not rules:
+        inputs = Inputs((1,), result_queries=QUERIES)
+    outcome = CallOutcome(value, type(value).__name__)
+    difference = compare_outcome(expected, outcome, ComparisonRules(**rules), inputs)
+    if text is None:
+        assert difference is None
+    else:
+        assert difference.observation.endswith(text) and difference.path == path
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "rules", "is_same"),
+    [
+        (CallOutcome(None, "NoneType"), CallOutcome(None, "NoneType"), {}, True),
+        (CallOutcome(None, "NoneType"), CallOutcome(None, "object"), {}, False),
+        (CallOutcome(None, "NoneType"), CallOutcome(0, "int"), {}, False),
+        (CallOutcome(1, "int"), CallOutcome(None, "error", "KeyError: 1"), {}, False),
+        (CallOutcome(1, "int", modified=("x",)), CallOutcome(1, "int"), {}, False),
+        (CallOutcome(1, "int", modified=("x",)), CallOutcome(1, "int"), {"may_modify": True}, True),
+        (CallOutcome(1, "int", modified=("x",)), CallOutcome(1, "int", modified=("y",)), {}, True),
+        (CallOutcome(1, "int", peak_bytes=11), CallOutcome(1, "int", peak_bytes=10), {}, False),
+        (CallOutcome(1, "int", peak_bytes=9), CallOutcome(1, "int", peak_bytes=10), {}, True),
+        (CallOutcome(1, "int", peak_bytes=11), CallOutcome(1, "int", peak_bytes=99), {}, True),
+        (
+            CallOutcome(1, "int", printed="a \n"),
+            CallOutcome(2, "int", printed="a"),
+            {"returns": "printed"},
+            True,
+        ),
+        (
+            CallOutcome(1, "int", printed="a"),
+            CallOutcome(1, "int", printed=" a"),
+            {"returns": "printed"},
+            False,
+        ),
+        (CallOutcome(1, "int"), CallOutcome(1.0, "float"), {}, True),
+        (
+            CallOutcome(error="ValueError: a"),
+            CallOutcome(error="TypeError: b"),
+            {"returns": "tensor"},
+            True,
+        ),
+        (
+            CallOutcome(error="ValueError: a"),
+            CallOutcome(error="KeyError: b"),
+            {"returns": "tensor"},
+            False,
+        ),
+        (CallOutcome(error="ValueError: a"), CallOutcome(error="TypeError: a"), {}, False),
+    ],
+)
+def test_two_outcomes_are_the_same_in_either_order(first, second, rules, is_same):
+    for pair in ((first, second), (second, first)):
+        assert compare.same_outcome(*pair, ComparisonRules(**rules), memory=10) is is_same
+
+
+# Sentences of the judge
+
+
+@pytest.mark.parametrize(
+    ("expected", "results", "means"),
+    [
+        ([1.5, 2.5, 3.5, 4.0], [-1.5, -2.5, -3.5, 4.0], "The number has the wrong sign."),
+        ([1.5, 2.5, 4.0], [-1.5, -2.5, 4.0], "All the differing numbers are too small."),
+        (
+            [1.5, 1.5, 1.5, 4.0],
+            [-1.5, -1.5, -1.5, 4.0],
+            "All the differing numbers are too small. All failing cases have `1.5` as argument 1, "
+            "and no other case has.",
+        ),
+    ],
+)
+def test_a_step_is_told_of_three_different_single_numbers_or_more(expected, results, means):
+    cases = [make_case("", number) for number in expected]
+    assert judge_results(cases, results, []).means == means
+
+
+def test_a_called_function_is_wrong_or_not_written():
+    assert judge.describe_broken_dependency("f") == (
+        "Your function calls `f`, which fails its own check. Correct that first."
+    )
+    outcome = CallOutcome(None, "error", "NotImplementedError", within="f")
+    finding = judge.judge([make_case("a", 1.0)], [outcome], RULES, [], "answer")
+    assert finding.message == (
+        "Your function calls `f`, which is not written yet. Write that first."
+    )
+    assert finding.misconception is None and finding.shown_case.mistake is None
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "names_nan"),
+    [
+        (np.array([1.0, np.nan]), (), True),
+        (np.array([1.0, np.inf]), (), False),
+        ((1.0, np.array([np.nan])), (1,), True),
+        ((np.array([np.nan]), np.inf), (1,), False),
+        ({"a": float("nan")}, ("a",), True),
+        (np.array(["nan"]), (), False),
+        ((1.0,), (3,), False),
+    ],
+)
+def test_the_source_of_nan_is_told_of_the_part_that_differs(value, path, names_nan):
+    difference = compare.Difference("not finite", "", path=path)
+    case = compare.JudgedCase(TestCase("", Inputs(), 1, {}), CallOutcome(value), RULES, difference)
+    text = judge.describe_source_of_infinity(case)
+    assert ("nan comes from" in text) == names_nan and "inf comes from" in text
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "expected", "result"),
+    [
+        (1e-9, np.ones(2, np.float32), 2e-4),
+        (1e-2, np.ones(2, np.float32), 1e-2),
+        (1e-9, np.ones(2), 1e-9),
+        (1e-9, (1.0, np.ones(2, np.float32)), 2e-4),
+        (1e-9, 1.0, 1e-9),
+        ((1e-9, 1.0), np.ones(2, np.float32), (2e-4, 1.0)),
+        ((1e-2, 1e-9), np.ones(2, np.float32), (1e-2, 2e-6)),
+    ],
+)
+def test_the_tolerance_of_a_misconception_is_float32s_at_least(tolerance, expected, result):
+    rules = judge.adapt_rules_to_precision(ComparisonRules(tolerance=tolerance), expected)
+    assert rules.tolerance == result
 
 
 # Expected errors
@@ -383,3 +615,35 @@ def test_numbers_of_low_precision_are_judged_by_the_arguments():
     inputs = Inputs((np.ones(3, np.float32),))
     assert compare_outcome(1.0, CallOutcome(1.0001, "float"), RULES, inputs) is None
     assert compare_outcome(1.0, CallOutcome(1.0001, "float"), RULES, Inputs((np.ones(3),)))
+
+
+@pytest.mark.parametrize(
+    ("line", "calls"),
+    [
+        ("   y = f(x)  ", ["f(x)"]),
+        ("for i in f(x):", ["f(x)"]),
+        ("  with g(f(x)) as y:", ["g(f(x))", "f(x)"]),
+        ("return f(x)", ["f(x)"]),
+        ("f(x", []),
+        ("y = f(x) +", []),
+        ("", []),
+    ],
+)
+def test_the_calls_of_a_line_are_found_also_in_the_head_of_a_block(line, calls):
+    assert [ast.unparse(call) for call in find_calls(parse_line(line))] == calls
+
+
+def test_a_stream_for_output_takes_what_is_no_text_and_stays_open():
+    buffer = LimitedOutputBuffer(4)
+    assert buffer.writable()
+
+    class Text(str):
+        __slots__ = ()
+
+        def __str__(self):
+            return "other"
+
+    buffer.write(Text("abc"))
+    buffer.close()
+    buffer.write("d")
+    assert buffer.text == "othe"
