@@ -177,8 +177,10 @@ class ValueType:
 
     def is_unchanged(self, original: Value, current: Any) -> bool:
         """Return True if an argument has still its original value after the call of a function."""
-        is_nan = original != original
-        return type(original) is type(current) and (bool(original == current) or is_nan)
+        if type(original) is not type(current):
+            return False
+        both_nan = original != original and current != current
+        return both_nan or bool(original == current)
 
     def is_comparable(self, expected: Value, value: Value) -> bool:
         """Return True if a value has the expected type, so that its content can be compared."""
