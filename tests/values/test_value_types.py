@@ -5,10 +5,11 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pandas
 import pytest
 
 from autograder.values import value_types
-from autograder.values.case_records import ComparisonRules, DeferredCall, Inputs
+from autograder.values.case_records import ComparisonRules, DeferredCall, ExpectedError, Inputs
 from autograder.values.value_types import (
     MAX_ANSWER_CHARACTERS,
     MAX_ANSWER_NUMBERS,
@@ -19,9 +20,11 @@ from autograder.values.value_types import (
     SingleUseArrays,
     SizeBudget,
     UnsupportedValue,
+    blank_like,
     convert_argument,
     convert_result,
     copy_inputs,
+    describe_value,
     find_arrays,
     find_difference,
     get_array,
@@ -290,3 +293,205 @@ def test_a_tensor_is_an_array_of_a_package_for_tensors():
 def test_a_long_value_is_cut_in_a_message():
     assert short_repr("a" * 70) == f"'{'a' * 56}..."
     assert short_repr("a" * 58) == f"'{'a' * 58}'"
+
+
+# One value of every type: its words, its blank and its data in a message.
+
+FRAME = pandas.DataFrame({"a": [1, 2]})
+VALUES = [
+    # value, description, short text, blank (None: it stays), data in a message (None: not held here)
+    (
+        np.ones((2, 3), np.float32),
+        "a NumPy array of shape (2, 3)",
+        "(2, 3) float32",
+        np.zeros((2, 3), np.float32),
+        {"array": 0},
+    ),
+    (
+        np.asfortranarray(np.ones((2, 3))),
+        "a NumPy array of shape (2, 3)",
+        "(2, 3)",
+        np.zeros((2, 3), order="F"),
+        {"F": 0},
+    ),
+    (
+        np.broadcast_to(np.ones((1, 3)), (4, 3)),
+        "a NumPy array of shape (4, 3)",
+        "(4, 3)",
+        np.zeros((4, 3), order="F"),
+        {"repeated": [0, 4]},
+    ),
+    (
+        np.array(["a", "b"]),
+        "a NumPy array of texts of shape (2,)",
+        "(2,) texts",
+        np.array(["", ""]),
+        {"texts": ["str", [2], ["a", "b"]]},
+    ),
+    (
+        np.array(["2020-01-01"], "M8[D]"),
+        "a NumPy array of dates of shape (1,)",
+        "(1,) dates",
+        np.array(["NaT"], "M8[D]"),
+        {"texts": ["datetime64[D]", [1], ["2020-01-01T00:00:00.000000"]]},
+    ),
+    (
+        np.array([1, 2], "m8[s]"),
+        "a NumPy array of durations of shape (2,)",
+        "(2,) durations",
+        np.array(["NaT"] * 2, "m8[s]"),
+        {"texts": ["timedelta64[s]", [2], ["1000000", "2000000"]]},
+    ),
+    (7, "a whole number (int)", "7", 0, {"value": 7}),
+    (2.5, "a number (float)", "2.5", 0.0, {"value": 2.5}),
+    (1 + 2j, "a complex number", "(1+2j)", 0j, {"complex": ["1.0", "2.0"]}),
+    ("abc", "a text (str)", "'abc'", "", {"value": "abc"}),
+    (True, "True or False", "True", False, {"value": True}),
+    (None, "None", "None", None, {"value": None}),
+    (16**20, "a whole number (int)", str(16**20), 0, {"integer": "0x1" + 20 * "0"}),
+    (np.float32(2), "a float32", "np.float32(2.0)", np.float32(0), {"scalar": 0}),
+    (np.float16, "a type", "float16", None, {"dtype": "float16"}),
+    (
+        datetime.date(2020, 1, 2),
+        "a date",
+        "2020-01-02",
+        datetime.date(1970, 1, 1),
+        {"date": "2020-01-02"},
+    ),
+    (
+        datetime.datetime(2020, 1, 2, 3),
+        "a date with a time (datetime)",
+        "2020-01-02 03:00:00",
+        datetime.datetime(1970, 1, 1),
+        {"datetime": "2020-01-02T03:00:00"},
+    ),
+    (
+        datetime.timedelta(days=1, seconds=3),
+        "a duration (timedelta)",
+        "1 day, 0:00:03",
+        datetime.timedelta(),
+        {"timedelta": "86403000000"},
+    ),
+    (
+        (1, [2]),
+        "a tuple of 2 values",
+        "(1, [2])",
+        (0, [0]),
+        {"tuple": [{"value": 1}, {"list": [{"value": 2}]}]},
+    ),
+    (
+        {"a": 1},
+        "a dict with the entries 'a'",
+        "{'a': 1}",
+        {"a": 0},
+        {"mapping": {"a": {"value": 1}}},
+    ),
+    (
+        {2: 1},
+        "a dict with the entries 2",
+        "{2: 1}",
+        {2: 0},
+        {"entries": [[{"value": 2}, {"value": 1}]]},
+    ),
+    ({1, 2}, "a set of 2 values", "{1, 2}", set(), {"set": [{"value": 1}, {"value": 2}]}),
+    (
+        FRAME,
+        "a DataFrame of 2 rows and the column `a`",
+        "DataFrame of 2 rows and the column `a`",
+        pandas.DataFrame({"a": [0, 0]}),
+        None,
+    ),
+    (
+        ExpectedError("KeyError", "x"),
+        "a KeyError",
+        "ExpectedError(type='KeyError', part='x')",
+        None,
+        {"raised": ["KeyError", "x"]},
+    ),
+    (DeferredCall("math:sqrt"), "a function", "sqrt", None, {"made": ["math:sqrt"]}),
+    (
+        DeferredCall("math:pow", (2.0,), {"b": 1}),
+        "a function",
+        "pow(2.0, b=1)",
+        DeferredCall("math:pow", (0.0,), {"b": 0}),
+        {"made": ["math:pow", {"tuple": [{"value": 2.0}]}, {"mapping": {"b": {"value": 1}}}]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("value", "words", "text", "blank", "data"), VALUES)
+def test_every_type_of_value_has_its_words_its_blank_and_its_data(value, words, text, blank, data):
+    converted = convert_argument(value)
+    assert describe_value(converted) == words
+    assert short_repr(converted) == text
+    emptied = blank_like(converted)
+    if blank is None:
+        assert emptied == converted
+    else:
+        expected_blank = convert_argument(blank)
+        assert type(emptied) is type(expected_blank)
+        assert pack_value(emptied, []) == pack_value(expected_blank, []) or data is None
+    arrays = []
+    packed = pack_value(converted, arrays)
+    assert data is None or packed == data
+    unpacked = unpack_value(packed, arrays)
+    assert type(unpacked) is type(converted)
+    assert pack_value(unpacked, []) == packed
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"raised": ["ValueError"]},
+        {"raised": ["ValueError", "a", "b"]},
+        {"raised": ["ValueError", 1]},
+        {"raised": [1, "a"]},
+        {"raised": "ab"},
+        {"made": []},
+        {"made": ["math:pow", {"tuple": []}]},
+        {"made": ["math:pow", {"tuple": []}, {"mapping": {}}, {"value": 1}]},
+        {"made": [1]},
+        {"made": "x"},
+        {"repeated": [0, 2, 3]},
+        {"repeated": [0, True]},
+        {"repeated": [0, 1]},
+        {"timedelta": "x"},
+        {"timedelta": 5},
+        {"date": "2020-13-01"},
+        {"drawing": {"value": 1}},
+        {"table": {"value": 1}},
+        {"texts": ["str", [3], ["a", "b"]]},
+        {"texts": ["str", [2], ["a", 1]]},
+        {"texts": ["datetime64[D]", [1], ["today"]]},
+    ],
+)
+def test_invalid_data_of_arguments_are_refused(data):
+    with pytest.raises(EncodingError):
+        unpack_value(data, [np.zeros((1, 2))])
+
+
+@pytest.mark.parametrize(
+    ("original", "current"),
+    [
+        (np.ones(2), np.ones(2, np.float32)),
+        (np.zeros(2), np.zeros(2, np.int64)),
+        (np.ones((2, 1)), np.ones((1, 2))),
+        (np.ones(2), [1.0, 1.0]),
+        (np.ones(2), np.ones(2).view(np.ma.MaskedArray)),
+        (np.broadcast_to(np.ones((1, 2)), (3, 2)), np.broadcast_to(np.zeros((1, 2)), (3, 2))),
+        ({"a": 1}, {"b": 1}),
+        ({"a": 1}, {"a": 2}),
+        ((1, 2), [1, 2]),
+        (1, True),
+        (1, 1.0),
+        (math.nan, 1.0),
+        ([1.0, math.nan], [1.0, 0.0]),  # a missing value that was filled
+        (FRAME, FRAME.to_dict()),
+        (FRAME, FRAME.assign(a=[1, 3])),
+        (FRAME, FRAME.assign(b=1)),
+    ],
+)
+def test_an_argument_of_each_type_is_changed_by_little(original, current):
+    converted = convert_argument(original)
+    assert is_unchanged(converted, original)
+    assert not is_unchanged(converted, current)
