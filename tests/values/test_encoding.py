@@ -602,3 +602,54 @@ def test_a_result_of_a_shape_that_is_never_decoded_is_reported(largest, too_larg
     """The grader would say of it: "It wrote into the grader's own pipe"."""
     assert round_trip(pack_result(largest)[1]).shape == largest.shape
     assert pack_result(too_large)[1] is None
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        (lambda frame: frame + b"x", "bytes after the frame"),
+        (lambda frame: frame.replace(b"1.5", b"NaN"), "NaN is not JSON"),
+        (lambda frame: frame.replace(b'"op"', b'"no"'), "a key appears twice"),
+        (lambda frame: frame.replace(b"[1, 2]", b"[1, 1]"), "another length than"),
+        (lambda frame: frame.replace(b"[1, 2]", b"[1,-2]"), "no such shape"),
+        (lambda frame: frame.replace(b"[1, 2]", b"[1,[]]"), "no such shape"),
+        (lambda frame: frame.replace(b"[1, 2]", b'["12"]'), "no such shape"),
+        (lambda frame: frame.replace(b"[1, 2]", b'"1, 2"'), "a list of at most"),
+        (lambda frame: frame.replace(b'"bool", [1, 2]', b'1.0000, [1, 2]'), "a dtype and a shape"),
+        (lambda frame: frame.replace(b'["bool", [1, 2]]', b'{"bool": [1, 2]}'), "a dtype and a shape"),
+        (lambda frame: frame.replace(b'["bool", [1, 2]]', b'["bool",0,[1,2]]'), "a dtype and a shape"),
+        (lambda frame: frame.replace(b'["bool", [1, 2]]', b'                '), "another length than"),
+        (lambda frame: frame.replace(b'"bool"', b'"book"'), "no such dtype"),
+        (lambda frame: frame[:-1] + b"\2", "a boolean is 0 or 1"),
+        (lambda frame: b"?" + frame[1:], "no frame begins here"),
+    ],
+)  # fmt: skip
+def test_a_frame_with_one_fault_is_refused_with_its_reason(change, error):
+    frame = encode({"op": 1.5, "no": 2}, [np.array([[True, False]])])
+    assert decode(frame)[0] == {"op": 1.5, "no": 2}
+    assert change(frame) != frame
+    with pytest.raises(EncodingError, match=error):
+        decode(change(frame))
+
+
+@pytest.mark.parametrize("array", [np.array(["a"]), np.ones(2, complex), np.array([None])])
+def test_an_array_of_another_type_is_no_part_of_a_frame(array):
+    with pytest.raises(EncodingError, match=f"an array of {array.dtype.name} cannot be encoded"):
+        encode({}, [array])
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        ({}, "expected the fields args, kwargs, memory, asked"),
+        ([], "expected the fields args, kwargs, memory, asked"),
+        ({"args": [], "kwargs": {}, "memory": None, "more": 1}, "expected the fields"),
+        ({"args": {}, "kwargs": {}, "memory": None}, "args is of another type"),
+        ({"args": [], "kwargs": [], "memory": None}, "kwargs is of another type"),
+        ({"args": [], "kwargs": {}, "memory": 1.5}, "memory is of another type"),
+        ({"args": [], "kwargs": {}, "memory": 1, "asked": None}, "asked is of another type"),
+    ],
+)
+def test_inputs_of_other_fields_are_refused(data, error):
+    with pytest.raises(EncodingError, match=error):
+        unpack_inputs(data, [])
