@@ -131,6 +131,7 @@ def test_the_colours_of_a_difference_have_0_in_their_middle():
     scale = _make_diverging_scale(np.array([-4.0, 1.0, np.inf]))
     assert [scale(n) for n in (-4, -2, 0, 4)] == ["#e69138", "#f0c699", "#fafafa", "#827dbe"]
     assert _make_diverging_scale(np.array([0.0, np.nan]))(0.0) == "#fafafa"
+    assert _make_diverging_scale(np.array([np.nan, np.inf]))(0.0) == "#fafafa"
 
 
 def test_a_wrong_number_is_bold_in_a_frame_and_nan_has_a_colour_of_its_own():

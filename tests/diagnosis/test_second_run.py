@@ -600,3 +600,54 @@ def test_an_array_is_the_largest_of_a_call_from_a_share_of_the_memory_on():
     assert "`z`, with shape (30,)" in text
     repeated = define("z = np.broadcast_to(x + 1, (300, 2))", "w = np.ones(30)", "return w")
     assert "`w`, with shape (30,)" in describe_largest_array(repeated, inputs, 240)
+
+
+ZEROS, ONES, ENDLESS = np.zeros(2), np.ones(2), np.full(2, np.inf)
+
+
+@pytest.mark.parametrize(
+    ("line", "x", "y", "has_nan", "source"),
+    [
+        ("x * y", ZEROS, ENDLESS, True, "0 is multiplied by inf, which gives nan"),
+        ("x - y", ENDLESS, ENDLESS, True, "inf is subtracted from inf, which gives nan"),
+        ("x + y", ENDLESS, -ENDLESS, True, "inf and -inf are added, which gives nan"),
+        ("x / y", ZEROS, ZEROS, True, "0 is divided by 0, or inf by inf, which gives nan"),
+        ("y[0] / x[0]", ZEROS, ZEROS, True, "0 is divided by 0, or inf by inf, which gives nan"),
+        ("np.sqrt(x)", -ONES, ONES, True, "a root is taken of a negative number, which gives nan"),
+        ("np.log2(x)", -ONES, ONES, True, "a logarithm is taken of a negative number, which gives nan"),
+        ("x**y", -ONES, ONES / 2, True, "a negative number is raised to a power with a fraction, which gives nan"),
+        ("x @ y", ZEROS, ENDLESS, True, "the product adds up 0 · inf or inf - inf, which gives nan"),
+        ("np.r_[x, y].sum()", ENDLESS, -ENDLESS, True, "inf and -inf are added up, which gives nan"),
+        ("x / y", ONES, ZEROS, False, "a number is divided by 0, which gives inf"),
+        ("np.log(x)", ZEROS, ONES, False, "a logarithm is taken of 0, which gives -inf"),
+        ("np.exp(x)", 999 * ONES, ONES, False, "an exponential is taken of a number so large that it gives inf"),
+        ("x * y", 1e300 * ONES, 1e300 * ONES, False, "a number becomes too large for its type, which gives inf"),
+        ("x + y", ONES, ONES, False, ""),
+        ("x / y", ONES, ZEROS, True, ""),  # the inf alone does not explain a nan
+        ("np.log(x)", -ONES, ONES, False, ""),
+        ("np.arccos(x)", 3 * ONES, ONES, True, ""),
+        ("layer(x, y / y, 0)", ZEROS, ENDLESS, False, ""),
+    ],
+)  # fmt: skip
+def test_each_source_of_nan_or_inf_has_its_sentence(line, x, y, has_nan, source):
+    text = explain_infinite_numbers(define(f"return {line}"), Inputs((x, y)), has_nan)
+    sentence = ""
+    if source:
+        sentence = f"In line 3 of your cell, `return {line}`, {source}."
+    assert text == sentence
+
+
+def test_the_line_of_the_inf_is_told_before_that_of_the_nan():
+    function = define("z = np.log(x)", "return z * x")
+    logarithm = (
+        "In line 3 of your cell, `z = np.log(x)`, a logarithm is taken of 0, which gives -inf."
+    )
+    product = "In line 4 of your cell, `return z * x`, 0 is multiplied by inf, which gives nan."
+    inputs = Inputs((ZEROS, ONES))
+    assert explain_infinite_numbers(function, inputs, True) == f"{logarithm} {product}"
+    assert explain_infinite_numbers(function, inputs, False) == logarithm
+
+
+def test_an_own_error_that_reads_like_numpys_is_no_source_of_nan():
+    function = define("raise ValueError('invalid value encountered in log')")
+    assert explain_infinite_numbers(function, Inputs((ZEROS, ONES)), True) == ""
