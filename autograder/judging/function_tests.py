@@ -816,7 +816,9 @@ def _describe_test_failure(error: Exception, name_or_source: str) -> str:
         return text
     if isinstance(error, _RecordingEnded):
         return f"Your function did not come to `{condition}` in the same way when it was called before."
-    error_text = f"{type(error).__name__}: {truncate(message, 120)}"
+    error_text = type(error).__name__
+    if message:  # a StopIteration, for example, has none
+        error_text += f": {truncate(message, 120)}"
     return f"`{condition}` cannot be evaluated with your function's results ({error_text})."
 
 
