@@ -7,9 +7,11 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
+import pandas
 import pytest
 
 from autograder.authoring import compare_by_test_function, inputs_for_test, run_test_function
+from autograder.judging import function_tests
 from autograder.judging.compare import compare_outcome
 from autograder.judging.failure_patterns import list_features
 from autograder.judging.function_tests import expect_error
@@ -667,3 +669,125 @@ def test_a_change_counts_only_in_the_call_in_which_the_reference_makes_it():
     events = run_test_function(tidy_wrongly, **inputs.kwargs)
     message = compare_by_test_function(expected, events, 0.0, inputs)
     assert message == "This assertion fails: `total == sum(second)`."
+
+
+NEXT_OF = """def next_of(numbers):
+    iterator = numbers()
+    assert next(iterator) == 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (lambda: iter(()), "(StopIteration)"),
+        (lambda: [1], "(TypeError: 'list' object is not an iterator)"),
+    ],
+)
+def test_an_error_without_a_message_is_named_without_a_colon(answer, reason):
+    assert judge_in_test(answer, NEXT_OF) == (
+        f"`next(iterator) == 1` cannot be evaluated with your function's results {reason}."
+    )
+
+
+def _is_near(found, expected):
+    assert abs(found - expected) < 0.1
+
+
+def _has_dtype_of(found, expected):
+    assert found.dtype == expected.dtype
+
+
+def _never_holds(found, expected):
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("found", "expected", "comparisons", "result"),
+    [
+        (2.05, 2.0, [_is_near], True),
+        (2.5, 2.0, [_is_near], False),
+        (2.5, 2.0, [_never_holds], None),
+        (2.05, 2.0, [_never_holds, _is_near], True),
+        (2.5, 2.0, [_never_holds, _is_near], False),
+        (2.5, 2.0, [], None),
+        (np.float64(2.05), 2.0, [_is_near, _has_dtype_of], True),
+        (np.float32(2.05), 2.0, [_is_near, _has_dtype_of], False),
+        (2.05, 2.0, [_is_near, _has_dtype_of], False),  # a plain number has no dtype
+        ("x", "y", [_is_near], None),
+    ],
+)
+def test_only_comparisons_that_hold_for_the_expected_value_count(
+    found, expected, comparisons, result
+):
+    assert function_tests.equal_in_every_comparison(found, expected, *comparisons) is result
+
+
+@pytest.mark.parametrize(
+    ("value", "entries"),
+    [
+        (pandas.Series([1, 2], index=["a", "b"]), [1, 2]),
+        (pandas.DataFrame({"a": [1], "b": [2]}), [[1, 2]]),
+        (np.ones((1, 2)), [[1.0, 1.0]]),
+        ((1, 2), (1, 2)),
+        ("ab", "ab"),
+    ],
+)
+def test_the_entries_of_arrays_and_tables_are_made_a_list(value, entries):
+    assert function_tests.convert_to_list(value) == entries
+    without_labels = function_tests.remove_labels(value)
+    assert isinstance(without_labels, np.ndarray) or without_labels is value
+
+
+@pytest.mark.parametrize(
+    ("value", "tolerance", "names", "sentence"),
+    [
+        ({"a": 1.0, "b": 2}, 1e-7, None, None),
+        ({"a": 1.05, "b": 2}, 1e-7, None, "In the entry 'a': found 1.05; expected 1."),
+        ({"a": 1.05, "b": 2}, 0.1, None, None),
+        ({"a": 1.0, "b": 2.0}, 1e-7, None, None),
+        ({"a": 1.0}, 1e-7, None, "Your result has no entry 'b'; its keys should be 'a', 'b'."),
+        ({"a": 1.0, "b": 3}, 1e-7, ["a"], None),
+        ({"a": 1.0, "b": 3}, 1e-7, ["b"], "In the entry 'b': found 3; expected 2."),
+        ({"a": 1.0}, 1e-7, ["b"], "In the entry 'b': found None; expected a whole number (int)."),
+    ],
+)
+def test_variables_are_compared_by_name_to_the_tolerance(value, tolerance, names, sentence):
+    kwargs = {}
+    if names:
+        kwargs[function_tests.COMPARED_VARIABLES] = names
+    expected = {"a": 1.0, "b": 2}
+    inputs = Inputs((), kwargs)
+    assert compare_by_test_function(expected, value, tolerance, inputs) == sentence
+
+
+@pytest.mark.parametrize(
+    ("value", "is_empty"),
+    [
+        ([], True), ((), True), ({}, True), (set(), True), ("", True), (np.zeros((0, 2)), True),
+        ([0], False), ("a", False), (np.zeros(1), False), (0, False), (None, False), (0.0, False), (False, False),
+    ],
+)  # fmt: skip
+def test_zero_and_none_are_no_empty_results(value, is_empty):
+    assert function_tests._is_empty(value) is is_empty
+
+
+def test_an_error_is_described_by_its_type_and_its_message_on_one_line():
+    assert function_tests._describe_error(ValueError("a\n  b")) == "ValueError: a b"
+    assert function_tests._describe_error(KeyError()) == "KeyError"
+
+    class Unspeakable(Exception):
+        def __str__(self):
+            raise ValueError
+
+    assert function_tests._describe_error(Unspeakable()) == "Unspeakable"
+
+
+@pytest.mark.parametrize(
+    ("name", "is_builtin"),
+    [("KeyError", True), ("len", False), ("KeyboardInterrupt", False), ("OwnError", False)],
+)
+def test_only_pythons_own_exceptions_are_raised_as_themselves(name, is_builtin):
+    error_type = function_tests._find_error_type(name)
+    assert issubclass(error_type, Exception) and error_type.__name__ == name
+    assert (error_type.__module__ == "builtins") == is_builtin
