@@ -1171,3 +1171,33 @@ def test_a_variable_that_is_never_used_is_named_beside_the_misconception(capsys)
     with pytest.raises(CheckFailed, match="`shifted` gets a value that is never used"):
         check(define_in_cell(source))
     assert "What may be subtracted from every number" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("head", "line", "name", "code"),
+    [
+        ("def f(x, n=[]):", "n.append(x)", "n", "[]"),
+        ("def f(x, m, n=[], k=2):", "n[0] = x", "n", "[]"),
+        ("def f(x, /, n={}):", "n[x] = 1", "n", "{}"),
+        ("def f(x, *, m, n={1}, k=None):", "n.add(x)", "n", "{1}"),
+        ("def f(x, m=[], n={}):", "n.update(x)", "n", "{}"),
+        ("def f(x, m=[], n={}):", "m.sort()", "m", "[]"),
+        ("def f(x, n=[]):", "y = n + [x]", None, ""),
+        ("def f(x, n=[]):", "n = n[1:]", None, ""),
+        ("def f(x, n=[]):", "y = n[0]", None, ""),
+        ("def f(x, n=2):", "x.append(n)", None, ""),
+        ("def f(x, n=()):", "n[0] = 1", None, ""),
+        ("def f(x, m=[], n=2):", "n[0] = 1", None, ""),
+    ],
+)
+def test_only_a_default_that_the_function_changes_is_named(head, line, name, code):
+    source = source_slips.read_source(define_in_cell(f"\n{head}\n    {line}\n    return x\n"), ())
+    slip = source_slips._find_mutable_default(source)
+    if name is None:
+        assert slip is None
+    else:
+        assert slip.means == (
+            f"The default `{code}` of `{name}` is made only once, and your function changes it: the "
+            "next call finds what this one has put into it."
+        )
+        assert slip.nudge == f"Where can your function make a new `{code}` in each call?"
