@@ -116,6 +116,21 @@ def test_a_damaged_result_is_listed(classroom):
     assert "A result that cannot be read (1)" in page
 
 
+def test_damaged_results_are_listed_by_pseudonym_without_the_names(classroom):
+    """They have no mark, so only the folder of submissions names their students."""
+    fill(classroom, {"ada": results("ada")})
+    for name in ("zoe", "bob"):
+        (classroom.results / name).mkdir()
+        (classroom.submitted / name / LAB).mkdir(parents=True)
+        (classroom.results / name / f"{LAB}.json").write_text('{"rows": [')
+    report = class_page.build_report(classroom)
+    assert report.unreadable_results == [("bob", LAB), ("zoe", LAB)]
+    assert list(report.marks.marks) == [("ada", LAB)]
+    write_report(classroom, anonymous=True)
+    page = (classroom.report / "index.html").read_text("utf-8")
+    assert "A result that cannot be read (2)" in page and not re.search("bob|zoe", page)
+
+
 def test_a_gradebook_that_is_named_must_be_there(classroom, tmp_path):
     fill(classroom, {"ada": results("ada")})
     elsewhere = Classroom(classroom.root, classroom.course, f"sqlite:///{tmp_path}/none.db")

@@ -1,16 +1,22 @@
 """Marks of single students, without a gradebook: scores, states, names and what a pseudonym hides."""
 
+from collections import defaultdict
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from zoneinfo import ZoneInfo
 
 import pytest
 from graded_class import LAB, row, submission
+from our_course import COURSE
 
+from autograder.core.notebook_cells import make_grade_id
 from autograder.core.results import ResultReason, Verdict
 from autograder.gradebook.class_list import ClassList
 from autograder.gradebook.deadlines import Deadlines
+from autograder.gradebook.graded_submission import GradedSubmission
 from autograder.gradebook.policy import Policy
+from autograder.gradebook.regrade_requests import RegradeRequest
 from autograder.intake import Origin, Person
 from autograder.reports import marks as marks_module
 from autograder.reports.marks import Assignment, ClassMarks, Mark, MarkState, format_full_name
@@ -182,3 +188,251 @@ def test_a_due_date_and_its_extension_hold_under_a_pseudonym():
     for student, pseudonym in (("ada", "student-9"), ("bo", "student-1")):
         found = anonymous.find_deadline(pseudonym, LAB)
         assert found == marks.find_deadline(student, LAB) is not None
+
+
+def test_a_lab_may_be_a_mistake_if_it_has_no_due_date_and_few_submitted_it():
+    names = [f"s{number:02}" for number in range(20)]
+    labs = ("due", "due-in-gradebook", "nobody", "few", "many", "one")
+    few = {
+        ("s00", "due"),
+        ("s00", "due-in-gradebook"),
+        ("s01", "few"),
+        ("s00", "few"),
+        ("s02", "one"),
+    }
+    marks = ClassMarks(
+        {name: Person(student=name) for name in names},
+        submissions=frozenset({*few, *((name, "many") for name in names[:15])}),
+        policy=Policy(due_dates=dict.fromkeys(labs) | {"due": datetime(2026, 1, 2, tzinfo=UTC)}),
+        deadlines=Deadlines({"due-in-gradebook": datetime(2026, 1, 2)}),
+    )
+    marks.labs = {name: Assignment(name, None, 1.0) for name in ("one", "many", "few")}
+    assert marks.mistaken_lab_submitters == {"few": ["s00", "s01"], "one": ["s02"]}
+    assert list(marks.missing_students) == ["due", "due-in-gradebook", "many"]
+    assert marks.missing_students["many"] == names[15:]
+    assert [lab.name for lab in marks.tabulated_labs] == ["many"]
+
+
+def test_a_class_under_pseudonyms_has_all_facts_but_names_and_texts():
+    due = Deadlines({LAB: datetime(2026, 1, 2)})
+    policy = Policy(due_dates={LAB: None}, late_days=3)
+    people = {
+        "ada": Person(student="ada", first="Ada", email="a@x.edu", section="A", withdrawn=True),
+        "bo": Person(student="bo", name="Bo Li"),
+    }
+    marks = ClassMarks(
+        people,
+        labs={LAB: Assignment(LAB, None, 2.0)},
+        marks={("ada", LAB): submission("ada", [row("ada", "a")], notes=["By Ada."], penalty=0.5)},
+        from_gradebook=True,
+        partners={("ada", LAB): ("ada", "bo"), ("gone", LAB): ("gone", "bo")},
+        submissions=frozenset({("ada", LAB), ("bo", LAB)}),
+        regrade_requests={("ada", LAB): {"a": (RegradeRequest("Why?"),)}},
+        request_notes=["A request of Ada's is odd."],
+        policy=policy,
+        class_list=ClassList(people=people, notes=("Ada is twice in it.",)),
+        deadlines=due,
+    )
+    first, second = "student-1", "student-2"
+    hidden = "The file was odd in a way that would tell whose it is."
+    assert marks.with_pseudonyms({"ada": second, "bo": first}) == ClassMarks(
+        {first: Person(student=first), second: Person(student=second, withdrawn=True)},
+        labs=marks.labs,
+        marks={(second, LAB): submission(second, [row(second, "a")], notes=[hidden], penalty=0.5)},
+        from_gradebook=True,
+        partners={(second, LAB): (first, second)},
+        submissions=frozenset({(first, LAB), (second, LAB)}),
+        policy=policy,
+        deadlines=due,
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "state"),
+    [
+        ({}, MarkState.COMPLETE),
+        ({"awaiting_manual_count": 1}, MarkState.AWAITING_MANUAL_GRADING),
+        ({"awaiting_manual_count": 1, "interrupted": True}, MarkState.INTERRUPTED),
+        ({"interrupted": True}, MarkState.INTERRUPTED),
+        ({"scores": {"a": 1.0, "b": None}}, MarkState.AWAITING_GRADING),
+        (
+            {"scores": {"a": 1.0, "b": None}, "awaiting_manual_count": 1},
+            MarkState.AWAITING_MANUAL_GRADING,
+        ),
+    ],
+)
+def test_a_mark_has_the_state_that_has_to_be_known_first(fields, state):
+    found = replace(mark({"a": 1.0}, {"a": 2.0, "b": 1.0}), **fields)
+    assert found.state is state
+    assert (found.final_score is None) == ("scores" in fields or "awaiting_manual_count" in fields)
+
+
+@pytest.mark.parametrize("from_gradebook", [True, False])
+def test_a_result_adds_to_its_mark_or_makes_one(from_gradebook):
+    """A result that the gradebook lacks comes from a run that was interrupted."""
+    marks = ClassMarks(
+        {"ada": Person(student="ada", name="Ada L")},
+        policy=Policy(points={LAB: {"a": 4.0, "why": 3.0}}),
+        from_gradebook=from_gradebook,
+    )
+    of_gradebook = mark({"a": 1.5, "why": 2.0}, {"a": 4.0, "why": 3.0}, penalty=0.5)
+    marks.marks["ada", LAB] = of_gradebook
+    stored_results = {}
+    for student in ("ada", "bo"):
+        rows = (row(student, "a"), row(student, "why", Verdict.MANUAL, points=3))
+        stored_results[student, LAB] = GradedSubmission(rows, None, ("A link.",))
+    attempts = {"ada": 0, "bo": 2}
+    room = SimpleNamespace(count_earlier_attempts=lambda student, name: attempts[student])
+    marks.add_results(room, stored_results)
+    assert marks.students == {
+        "ada": Person(student="ada", name="Ada L"),
+        "bo": Person(student="bo"),
+    }
+    assert marks.labs == {LAB: Assignment(LAB, None, 7.0)}
+    ada, bo = marks.marks["ada", LAB], marks.marks["bo", LAB]
+    assert replace(ada, results=(), notes=()) == of_gradebook
+    assert [(result.exercise, result.score, result.max_score) for result in ada.results] == [
+        ("a", 4.0, 4.0),
+        ("why", None, 3.0),
+    ]
+    assert bo == Mark(
+        student="bo",
+        lab=LAB,
+        scores={"a": 4.0, "why": None},
+        points={"a": 4.0, "why": 3.0},
+        awaiting_manual_count=1,
+        interrupted=from_gradebook,
+        results=bo.results,
+        notes=("A link.",),
+        attempts=3,
+    )
+    assert {result.student for result in bo.results} == {"bo"}
+
+
+class Rows(list):
+    """Rows of a query of the gradebook, whatever is joined and filtered."""
+
+    def join(self, *conditions):
+        return self
+
+    filter = join
+
+
+def make_grade(auto_score=None, manual_score=None, extra_credit=0.0, needs_manual_grade=False):
+    score = auto_score or 0.0
+    if manual_score is not None:
+        score = manual_score
+    return SimpleNamespace(
+        auto_score=auto_score,
+        manual_score=manual_score,
+        score=score + extra_credit,
+        extra_credit=extra_credit,
+        needs_manual_grade=needs_manual_grade,
+    )
+
+
+GRADES = {
+    "right": (make_grade(2.0), 2.0, 2.0, ()),
+    "not-graded": (make_grade(), 3.0, None, ()),
+    "waiting": (make_grade(needs_manual_grade=True), 3.0, None, ("awaiting",)),
+    "graded by a person": (make_grade(0.0, 1.5), 3.0, 1.5, ("manual",)),
+    "zero by a person": (make_grade(2.0, 0.0), 3.0, 0.0, ("manual",)),
+    "graded anew": (make_grade(0.0, 1.5, 0.0, True), 3.0, 1.5, ("manual", "awaiting")),
+    "extra credit": (make_grade(2.0, None, 0.5), 2.0, 2.5, ("extra",)),
+    "dropped": (make_grade(0.0), 0.0, 0.0, ()),
+    "dropped, graded by a person": (make_grade(0.0, 1.0, 0.5, True), 0.0, 0.0, ("manual",)),
+    "dropped, not graded": (make_grade(needs_manual_grade=True), 0.0, None, ()),
+}
+
+
+@pytest.mark.parametrize("name", GRADES)
+@pytest.mark.parametrize(
+    ("cell", "exercise"),
+    [("test-softmax", "softmax"), ("explain-flat", "explain-flat"), ("softmax", "softmax")],
+)
+def test_points_of_the_gradebook_are_read_as_nbgrader_means_them(name, cell, exercise):
+    grade, max_score, score, kinds = GRADES[name]
+    reader = marks_module._GradebookReader(SimpleNamespace(course=COURSE), Policy(), ClassList())
+    fields = defaultdict(marks_module._initial_mark_fields)
+    reader._add_points_to_fields(
+        lambda *columns: Rows([(7, cell, grade, max_score), (8, "other", make_grade(1.0), 1.0)]),
+        fields,
+    )
+    assert fields.keys() == {7, 8}
+    assert fields[7] == {
+        "scores": {exercise: score},
+        "points": {exercise: max_score},
+        "comments": {},
+        "manually_graded": frozenset({exercise} if "manual" in kinds else ()),
+        "extra_credit": {exercise: 0.5} if "extra" in kinds else {},
+        "awaiting_manual_count": int("awaiting" in kinds),
+    }
+
+
+def test_comments_of_the_gradebook_are_those_of_the_exercise_and_submission():
+    reader = marks_module._GradebookReader(SimpleNamespace(course=COURSE), Policy(), ClassList())
+    fields = defaultdict(marks_module._initial_mark_fields)
+    rows = [
+        (7, make_grade_id("softmax"), "A."),
+        (7, "explain-flat", "B."),
+        (8, "explain-flat", "C."),
+    ]
+    reader._add_comments_to_fields(lambda *columns: Rows(rows), fields)
+    found = {submission_id: of_one["comments"] for submission_id, of_one in fields.items()}
+    assert found == {7: {"softmax": "A.", "explain-flat": "B."}, 8: {"explain-flat": "C."}}
+
+
+def test_a_submission_of_the_gradebook_has_its_own_time_and_penalty(monkeypatch):
+    """Lateness within the grace is none."""
+    submitted_at = datetime(2026, 1, 2, 12)
+
+    def make_timing(seconds_late, late_days_used=0, extension=None):
+        return SimpleNamespace(
+            submitted_at=submitted_at,
+            seconds_late=seconds_late,
+            late_days_used=late_days_used,
+            extension=extension,
+        )
+
+    timings = {
+        ("ada", LAB): make_timing(599.0),
+        ("bo", LAB): make_timing(601.0, 1, timedelta(days=1)),
+    }
+    monkeypatch.setattr(marks_module, "read_timings", lambda *arguments: timings)
+    monkeypatch.setattr(
+        marks_module, "was_interrupted", lambda room, student, name: (student, name) == ("bo", LAB)
+    )
+    room = SimpleNamespace(course=COURSE)
+    reader = marks_module._GradebookReader(room, Policy(grace=timedelta(minutes=10)), ClassList())
+    fields = defaultdict(marks_module._initial_mark_fields)
+    fields[8]["scores"] = {"a": 1.0}
+    rows = [(7, "ada", LAB, None), (8, "bo", LAB, 0.5)]
+    found = reader._read_submissions(lambda *columns: Rows(rows), fields, Deadlines())
+    assert found == [
+        Mark(student="ada", lab=LAB, scores={}, points={}, timestamp=submitted_at),
+        Mark(
+            student="bo",
+            lab=LAB,
+            scores={"a": 1.0},
+            points={},
+            penalty=0.5,
+            timestamp=submitted_at,
+            seconds_late=601.0,
+            late_days_used=1,
+            extension=timedelta(days=1),
+            interrupted=True,
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({}, "x1"),
+        ({"first": "Ada", "last": "Lovelace"}, "Ada Lovelace (x1)"),
+        ({"name": "Ada L", "withdrawn": True}, "Ada L (x1), withdrawn"),
+        ({"name": "x1", "withdrawn": True}, "x1, withdrawn"),
+    ],
+)
+def test_an_instructor_sees_name_folder_and_who_has_left(fields, name):
+    assert marks_module.display_name(Person(student="x1", **fields)) == name

@@ -337,6 +337,116 @@ def test_dropped_exercises_are_named():
     assert statistics["dropped"] == {LAB: ["softmax"]}
 
 
+def test_changed_marks_are_listed_with_the_points_before_and_after():
+    marks = make_marks(students={"ada": Person(student="ada")})
+    rows = [row("ada", name) for name in ("graded", "said", "plain", "gift")]
+    rows += [row("ada", name, Verdict.MANUAL, points=3) for name in ("why", "bonus")]
+    scores = {"graded": 0.5, "said": 4.0, "plain": 2.0, "gift": 3.0, "why": 1.0, "bonus": 3.5}
+    mark = submission(
+        "ada",
+        rows,
+        scores,
+        manually_graded=frozenset({"graded", "why", "bonus"}),
+        comments={"said": "Look here."},
+        extra_credit={"gift": 1.0, "bonus": 0.5},
+    )
+    points = {"graded": 2.0, "said": 4.0, "gift": 2.0}  # today's points differ from the cached
+    marks.marks["ada", LAB] = replace(mark, points=points)
+    expected = []
+    for name, grader_score, score, max_score, extra_credit, comment in (
+        ("graded", 2, 0.5, 2.0, 0.0, ""),
+        ("said", 2, 4.0, 4.0, 0.0, "Look here."),
+        ("gift", 2, 3.0, 2.0, 1.0, ""),
+        ("bonus", None, 3.5, 3, 0.5, ""),
+    ):
+        changed = class_page.MarkChangedByPerson(
+            student="ada",
+            lab=LAB,
+            exercise=name,
+            grader_score=grader_score,
+            score=score,
+            max_score=max_score,
+            extra_credit=extra_credit,
+            comment=comment,
+        )
+        expected.append(changed)
+    pending = class_page._pending_matters_for_template(make_report(marks))
+    assert pending["changed_marks"] == expected
+
+
+def test_a_report_under_pseudonyms_has_no_name_and_not_the_order_of_the_names():
+    marks = make_marks(students={name: Person(student=name) for name in ("ada", "bo")})
+    terms = ClassTerm(TermRules({}), {"ada": StudentTermResult((), grade="A")})
+    report = make_report(marks, pages={("ada", LAB): "../feedback/ada"})
+    report = replace(
+        report,
+        missing={LAB: ["bo"], "training": ["ada", "bo"]},
+        unreadable_results=[("ada", LAB), ("bo", LAB)],
+        terms=terms,
+    )
+    anonymous = report.with_pseudonyms({"ada": "student-9", "bo": "student-1"})
+    assert anonymous.missing == {LAB: ["student-1"], "training": ["student-9", "student-1"]}
+    assert anonymous.unreadable_results == [("student-1", LAB), ("student-9", LAB)]
+    assert anonymous.terms.by_student == {"student-9": terms.by_student["ada"]}
+    assert (list(anonymous.marks.students), anonymous.anonymous) == (
+        ["student-1", "student-9"],
+        True,
+    )
+    assert replace(report, terms=None).with_pseudonyms({"ada": "a", "bo": "b"}).terms is None
+
+
+def test_a_lab_that_few_took_for_another_is_in_no_statistics_but_among_the_submissions():
+    names = [f"s{number:02}" for number in range(20)]
+    marks = make_marks(students={name: Person(student=name) for name in names})
+    marks.policy = replace(
+        marks.policy,
+        due_dates={LAB: None, "training": None},
+        points={LAB: {"a": 2.0, "old": 0.0}, "training": {"a": 2.0}},
+    )
+    misconception = lab(LAB).exercises["softmax"].misconceptions[0].name
+    for name in names[:12]:
+        rows = [row(name, "softmax", Verdict.WRONG, misconception), row(name, "a")]
+        marks.marks[name, LAB] = submission(name, rows)
+    blank = row("s00", "a", Verdict.ERROR, kind=ResultReason.STUB)
+    marks.marks["s00", "training"] = replace(submission("s00", [blank]), lab="training")
+    marks.submissions = frozenset({*marks.marks, ("s13", LAB), ("s12", LAB)})
+    report = make_report(marks, ("training", LAB, "positions"))
+    assert [mark.lab for mark in report.graded_submissions[:2]] == [LAB, "training"]
+    assert {mark.lab for mark in report.graded_submissions_without_mistaken_labs} == {LAB}
+    assert report.ungraded_submissions == [("s12", LAB), ("s13", LAB)]
+    assert report.percentages == dict.fromkeys(names[:12], 50.0)
+    statistics = class_page._statistics_for_template(
+        replace(report, missing={LAB: ["s14"], "training": ["s15"]})
+    )
+    assert [of_lab.name for of_lab in statistics["labs"]] == [LAB]
+    assert (statistics["overall"].count, statistics["overall"].mean) == (12, 50.0)
+    needs = [(need.student, need.reasons) for need in statistics["students_in_need"]]
+    assert needs == [("s14", ("Has submitted nothing at all.",))]
+    assert [entry.name for entry in statistics["misconceptions"]] == [misconception]
+    assert (statistics["blank"], statistics["dropped"]) == ([], {LAB: ["old"]})
+
+
+def test_a_student_s_name_stands_before_the_folder_and_an_unknown_one_is_the_folder():
+    people = {
+        "x1": Person(student="x1", name="Ada L", withdrawn=True),
+        "bo": Person(student="bo", name="bo"),
+    }
+    report = make_report(make_marks(students=people))
+    names = [report.display_name(student) for student in ("x1", "bo", "gone")]
+    assert names == ["Ada L (x1), withdrawn", "bo", "gone"]
+
+
+def test_an_overview_has_no_row_for_a_lab_of_which_nothing_is_graded():
+    marks = make_marks(students={"ada": Person(student="ada")})
+    marks.marks["ada", LAB] = submission("ada", [row("ada", "a")])
+    marks.submissions = frozenset({("ada", LAB), ("ada", "training")})
+    ((_, page),) = class_page.render_student_overviews(
+        make_report(marks, ("training", LAB, "positions"))
+    )
+    words = read_words(page)
+    assert LAB in words and "training" not in words and "positions" not in words
+
+
 def read_words(page):
     text = re.sub(r"<(style|title)\b.*?</\1>|<[^>]+>", " ", page, flags=re.DOTALL)
     return " ".join(html.unescape(text).split())
