@@ -1,5 +1,6 @@
 """Lines and sentences at the top of a feedback page, without a gradebook; and what archives make of them."""
 
+import errno
 import json
 import re
 from dataclasses import replace
@@ -15,6 +16,7 @@ from autograder.gradebook.deadlines import Deadlines
 from autograder.gradebook.gradebook_records import ReplacedAnswerMark
 from autograder.gradebook.policy import Policy
 from autograder.gradebook.regrade_requests import RegradeRequest
+from autograder.grading.worker import WorkerFailed
 from autograder.intake import Origin, Person
 from autograder.reports import feedback_pages, feedback_summary, feedback_zips, safe_html
 from autograder.reports.marks import ClassMarks, Mark
@@ -253,6 +255,111 @@ def test_only_notebooks_of_these_labs_have_pages(classroom):
         path.write_text("{}")
     writer = feedback_pages._PageWriter(classroom, {LAB: lab(LAB)}, Silent())
     assert writer._list_graded_submissions() == [("ada", LAB)]
+
+
+def test_pages_that_cannot_be_rendered_are_deleted_and_the_others_are_written(
+    classroom, monkeypatch
+):
+    class Steps(Silent):
+        count = 0
+
+        def advance(self):
+            self.count += 1
+
+    calls_made = []
+
+    def run_calls(function, calls, *, workers, seconds, retry_with_simpler_result):
+        calls_made.append((function, calls, workers, seconds, retry_with_simpler_result))
+        yield 1, "page of bo"
+        yield 0, WorkerFailed("took too long\nand more")
+
+    monkeypatch.setattr(feedback_pages, "run_calls_in_workers", run_calls)
+    summaries = [replace(SUMMARY, student=student) for student in ("ada", "bo")]
+    for student in ("ada", "bo"):
+        for path in (
+            classroom.page_path(student, LAB),
+            classroom.result_path(student, LAB, "feedback"),
+        ):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("old")
+    steps = Steps()
+    writer = feedback_pages._PageWriter(classroom, {LAB: lab(LAB)}, steps)
+    pages = [
+        feedback_pages._ChangedPage(summary, f"new {summary.student}") for summary in summaries
+    ]
+    writer.write_pages(pages, 3)
+    assert writer.outcome == feedback_pages.FeedbackOutcome(
+        written_count=1, failures=[f"ada, {LAB}: took too long"]
+    )
+    assert steps.count == 2
+    assert not classroom.page_path("ada", LAB).exists()
+    assert not classroom.result_path("ada", LAB, "feedback").exists()
+    assert classroom.page_path("bo", LAB).read_text() == "page of bo"
+    assert classroom.result_path("bo", LAB, "feedback").read_text() == "new bo"
+    calls = []
+    for summary in summaries:
+        notebook = classroom.notebook_path(summary.student, LAB)
+        calls.append((str(COURSE.root), summary, str(notebook)))
+    assert calls_made == [
+        (feedback_pages.render_page_file, calls, 3, feedback_pages.MAX_PAGE_SECONDS, True)
+    ]
+
+
+def test_a_full_disk_ends_the_writing_of_pages(classroom):
+    writer = feedback_pages._PageWriter(classroom, {LAB: lab(LAB)}, Silent())
+    with pytest.raises(OSError, match="full"), writer._record_failure_and_delete_page("ada", LAB):
+        raise OSError(errno.ENOSPC, "full")
+    assert writer.outcome.failures == []
+
+
+@pytest.mark.parametrize(
+    ("uses_exchange", "own", "expected"),
+    [
+        (False, {}, set()),
+        (False, {"timestamp.txt": "t"}, {("timestamp.txt", "t")}),
+        (
+            True,
+            {"timestamp.txt": "t", "submission_secret.txt": "s"},
+            {("timestamp.txt", "t"), ("submission_secret.txt", "s")},
+        ),
+        (
+            True,
+            {"submission_secret.txt": "s"},
+            {("timestamp.txt", "\n"), ("submission_secret.txt", "s")},
+        ),
+        (
+            True,
+            {"timestamp.txt": "t"},
+            {("timestamp.txt", "t"), ("submission_secret.txt", "random")},
+        ),
+    ],
+)
+def test_files_of_the_exchange_are_copied_and_made_up_if_the_class_uses_it(
+    classroom, uses_exchange, own, expected
+):
+    if uses_exchange:
+        path = classroom.submitted / "bo" / LAB / "submission_secret.txt"
+        path.parent.mkdir(parents=True)
+        path.write_text("of bo")
+    for name, text in own.items():
+        path = classroom.notebook_path("ada", LAB, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    writer = feedback_pages._PageWriter(classroom, {LAB: lab(LAB)}, Silent())
+    writer._write_timestamp_and_secret("ada", LAB)
+    found = set()
+    for path in classroom.list_files(classroom.feedback, "*/*/*.txt"):
+        text = path.read_text()
+        found.add((path.name, "random" if len(text) == 128 else text))
+    assert found == expected
+
+
+def test_a_stamp_that_cannot_be_read_is_none(tmp_path):
+    for name, content in (("ours", "é".encode()), ("not utf-8", b"\xe9")):
+        (tmp_path / name).write_bytes(content)
+    names = ("ours", "not utf-8", "missing", "")
+    texts = [feedback_pages._read_text(tmp_path / name) for name in names]
+    assert texts == ["é", "", "", ""]
 
 
 # Archives

@@ -31,6 +31,8 @@ from our_course import COURSE, Silent, lab
 from autograder.core.errors import AutograderError, UsageError
 from autograder.core.results import Verdict
 from autograder.gradebook.classroom import Classroom
+from autograder.gradebook.regrade_requests import RegradeRequest
+from autograder.grading.worker import WorkerFailed
 from autograder.reports import manual_marks
 from autograder.reports.class_page import write_report
 from autograder.reports.feedback_pages import write_feedback_pages
@@ -889,3 +891,189 @@ def test_the_verdict_and_the_answer_are_those_of_the_question_or_exercise():
         assert (answer.digest, answer.verdict) == (digest, str(verdicts[name]))
         answer = manual_marks._make_student_answer(lab(LAB), name, "ada", marks, None)
         assert (answer.name, answer.digest, answer.verdict) == ("Ada", "", "")
+
+
+def test_sheets_that_an_earlier_version_wrote_can_still_be_imported():
+    question = make_question(points=2.0)
+    marked = replace(make_answer("bo", mark=ManualMark("1.5", "Don't  do it.")), digest="x")
+    keys = [question.make_row_key(answer) for answer in (make_answer("ada"), marked)]
+    assert keys == ["jjkjaaaali-lcdbmajinf-jkhaanjcnf", "fbdhkbgokl-hpdmgepjjc-chjhmbelia"]
+
+
+@pytest.mark.parametrize(
+    ("common", "only_first", "only_second", "is_similar"),
+    [(1, 0, 0, True), (3, 1, 1, True), (3, 2, 0, True), (3, 0, 2, True)]
+    + [(3, 2, 1, False), (3, 1, 2, False), (2, 2, 0, False), (2, 0, 2, False), (0, 1, 1, False)],
+)
+def test_similar_answers_share_three_fifths_of_all_their_passages(
+    common, only_first, only_second, is_similar
+):
+    first = {*range(common), *range(10, 10 + only_first)}
+    second = {*range(common), *range(20, 20 + only_second)}
+    assert manual_marks._are_similar(first, second) is is_similar
+
+
+HEADINGS = "number,student,alike,points,of,comment,answer,key\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        (
+            f"A lab: 3 points.\n\n{HEADINGS}1,Ada,,2,3,,x,k1\n2,Bo,,,3,,x,k2\n3,Cy,,,3,Why?,x,k3\n",
+            [("row 4", "Ada", "2", "", "k1"), ("row 6", "Cy", "", "Why?", "k3")],
+        ),
+        ("Key; Points ;comment\nk1;2,5; a, b \n", [("row 2", "", "2,5", "a, b", "k1")]),
+        ("student\tkey\tPOINTS\nAda\tk1\t2\textra\n", [("row 2", "Ada", "2", "", "k1")]),
+        (
+            "key,points,student,comment\nk1,2\nk2\n\nk3,0,Cy\n",
+            [("row 2", "", "2", "", "k1"), ("row 5", "Cy", "0", "", "k3")],
+        ),
+        (
+            'k1,2\nkey,points,comment\nk2,,"a\n\nb"\nk3,1,\n',  # sorted with the headings
+            [("row 1", "", "2", "", "k1"), ("row 3", "", "", "a\n\nb", "k2")]
+            + [("row 4", "", "1", "", "k3")],
+        ),
+        ("key,points\n,1\n", [("row 2", "", "1", "", "")]),
+    ],
+)
+def test_the_filled_in_rows_of_a_sheet_are_found_by_the_headings(tmp_path, text, rows):
+    path = tmp_path / "x.csv"
+    path.write_text(text, "utf-8")
+    expected = [manual_marks._SheetRow(f"x.csv, {place}", *cells) for place, *cells in rows]
+    assert list(manual_marks._read_filled_in_rows(path)) == expected
+
+
+def test_an_answer_that_takes_too_long_is_a_row_with_a_remark(monkeypatch):
+    calls_made = []
+
+    def run_calls(function, calls, *, workers, retry_with_simpler_result, **options):
+        calls_made.append((function, calls, workers, retry_with_simpler_result))
+        yield 1, '{"source": "B", "html": "<p>B</p>"}'
+        yield 0, WorkerFailed("it took too long")
+
+    monkeypatch.setattr(manual_marks, "run_calls_in_workers", run_calls)
+    question = make_question([make_answer("ada"), make_answer("bo", mark=ManualMark("1", "So."))])
+    question.classroom.course = COURSE
+    question.classroom.notebook_path = lambda student, lab_name: f"{student}-{lab_name}"
+    ada, bo = question.answers
+    remark = "(This answer takes too long to show. Read it in the formgrader.)"
+    assert list(manual_marks._answers_with_texts(question, 2)) == [
+        replace(ada, source=remark, html=Markup(f"<p>{remark}</p>")),
+        replace(bo, source="B", html=Markup("<p>B</p>")),
+    ]
+    calls = [(str(COURSE.root), LAB, QUESTION, f"{student}-{LAB}") for student in ("ada", "bo")]
+    assert calls_made == [(manual_marks.read_answer_as_json, calls, 2, True)]
+
+
+def test_the_page_and_the_sheet_have_the_same_answers_and_an_old_sheet_is_kept(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(
+        manual_marks, "_answers_with_texts", lambda question, workers: iter(question.answers)
+    )
+    texts = {"ada": "First.", "bo": "Quite another answer."}
+    answers = [make_answer(student, text, html=text) for student, text in texts.items()]
+    question = make_question(answers)
+    question.classroom.root = tmp_path
+
+    def write(text=None):
+        if text is not None:
+            question.sheet.write_text(text, "utf-8")
+        return write_answers_page_and_marking_sheet(question, workers=1)
+
+    assert write() is None and write() is None
+    rows, _ = read_rows(question.sheet)
+    assert {name: row["answer"] for name, row in rows.items()} == {
+        "Ada": "First.",
+        "Bo": "Quite another answer.",
+    }
+    page = question.page.read_text("utf-8")
+    assert "First." in page and "Quite another answer." in page
+    filled = fill_sheet(question.sheet, {"Ada": ("1", "")}).read_text("utf-8")
+    for number, text in enumerate((filled, "no sheet at all", filled), 1):
+        assert write(text) == question.sheet.with_name(f"{QUESTION}-earlier-{number}.csv")
+        assert write() is None, "the new sheet has no marks"
+        assert question.sheet.with_name(f"{QUESTION}-earlier-{number}.csv").read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("count", "blank"),
+    [
+        (0, ""),
+        (1, " (1 submission left it as it was handed out)"),
+        (2, " (2 submissions left it as it was handed out)"),
+    ],
+)
+def test_a_question_without_answers_says_how_many_left_it_blank(count, blank):
+    question = make_question()
+    question.blank_count = count
+    with pytest.raises(AutograderError) as error:
+        write_answers_page_and_marking_sheet(question, workers=1)
+    assert str(error.value) == f"There is no answer to {QUESTION} of {LAB} to mark{blank}."
+
+
+def test_a_sheet_may_name_a_student_by_name_folder_or_pseudonym_if_there_are_any(tmp_path):
+    question = make_question([make_answer("ada")])
+    question.classroom.root = tmp_path
+    assert manual_marks._list_aliases_by_student(question) == {"ada": {"Ada", "ada"}}
+    assert not list(tmp_path.iterdir()), "importing a sheet gives nobody a pseudonym"
+    (tmp_path / "pseudonyms.csv").write_text("pseudonym,student_id\nstudent-007,'ada\n")
+    aliases = {"ada": {"Ada", "ada", "student-007"}}
+    assert manual_marks._list_aliases_by_student(question) == aliases
+
+
+@pytest.mark.parametrize(
+    ("cell", "comment"),
+    [("'=3\x07+3", "=3\ufffd+3"), ("'= 1", "= 1"), ("'-1", "-1"), ("=1", "=1")]
+    + [("''tis", "''tis"), ("'tis", "'tis"), ("", ""), ("a\x07b", "a\ufffdb")],
+)
+def test_a_comment_loses_only_the_quote_that_made_it_harmless(cell, comment):
+    assert manual_marks._parse_comment(cell) == comment
+
+
+@pytest.mark.parametrize("without_markup", [False, True])
+def test_the_text_of_an_answer_is_that_of_its_own_cell(tmp_path, without_markup):
+    cells = []
+    for grade_id, kind, source in (
+        ("other", "markdown", "Other."),
+        (QUESTION, "markdown", "It is **so** <i onclick=1>."),
+        ("stable-softmax", "code", "x = 1 < 2"),
+        ("test-stable-softmax", "code", "check()"),
+    ):
+        metadata = {"nbgrader": {"grade_id": grade_id}}
+        cells.append({"cell_type": kind, "source": source, "metadata": metadata})
+    path = tmp_path / "x.ipynb"
+    path.write_text(json.dumps({"cells": [{"cell_type": "raw"}, *cells]}))
+
+    def read(name):
+        arguments = (str(COURSE.root), LAB, name, str(path), without_markup)
+        return json.loads(manual_marks.read_answer_as_json(*arguments))
+
+    prose, code = read(QUESTION), read("stable_softmax")
+    assert (prose["source"], code["source"]) == ("It is **so** <i onclick=1>.", "x = 1 < 2")
+    assert ("<strong>so</strong>" in prose["html"]) == (not without_markup)
+    assert ("<span" in code["html"]) == (not without_markup)
+    assert code["html"].startswith("<pre>") and "<i onclick" not in prose["html"]
+
+
+def test_an_answer_has_the_mark_and_the_requests_of_its_question_only():
+    request = RegradeRequest("Why?")
+    mark = SimpleNamespace(
+        scores={"softmax": 2.0, QUESTION: 2.25, "other": 1.0},
+        manually_graded={QUESTION, "other"},
+        extra_credit={QUESTION: 0.5, "other": 1.0},
+        comments={QUESTION: "Good.", "other": "Bad."},
+    )
+    requests = {QUESTION: (request,), "other": (RegradeRequest("How?"),)}
+    marks = SimpleNamespace(
+        distinct_name=str.title,
+        marks={("ada", LAB): mark, ("ada", "training"): None},
+        regrade_requests={("ada", LAB): requests, ("bo", LAB): {}},
+    )
+    answer = manual_marks._make_student_answer(lab(LAB), QUESTION, "ada", marks, None)
+    assert answer == StudentAnswer(
+        "ada", "Ada", ManualMark("1.75", "Good."), "", requests=(request,)
+    )
+    answer = manual_marks._make_student_answer(lab(LAB), "softmax", "ada", marks, None)
+    assert answer == StudentAnswer("ada", "Ada", NO_MARK, "")

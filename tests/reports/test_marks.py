@@ -348,7 +348,7 @@ GRADES = {
 @pytest.mark.parametrize("name", GRADES)
 @pytest.mark.parametrize(
     ("cell", "exercise"),
-    [("test-softmax", "softmax"), ("explain-flat", "explain-flat"), ("softmax", "softmax")],
+    [("test-stable-softmax", "stable_softmax"), ("explain-flat", "explain-flat")],
 )
 def test_points_of_the_gradebook_are_read_as_nbgrader_means_them(name, cell, exercise):
     grade, max_score, score, kinds = GRADES[name]
@@ -373,13 +373,13 @@ def test_comments_of_the_gradebook_are_those_of_the_exercise_and_submission():
     reader = marks_module._GradebookReader(SimpleNamespace(course=COURSE), Policy(), ClassList())
     fields = defaultdict(marks_module._initial_mark_fields)
     rows = [
-        (7, make_grade_id("softmax"), "A."),
+        (7, make_grade_id("stable_softmax"), "A."),
         (7, "explain-flat", "B."),
         (8, "explain-flat", "C."),
     ]
     reader._add_comments_to_fields(lambda *columns: Rows(rows), fields)
     found = {submission_id: of_one["comments"] for submission_id, of_one in fields.items()}
-    assert found == {7: {"softmax": "A.", "explain-flat": "B."}, 8: {"explain-flat": "C."}}
+    assert found == {7: {"stable_softmax": "A.", "explain-flat": "B."}, 8: {"explain-flat": "C."}}
 
 
 def test_a_submission_of_the_gradebook_has_its_own_time_and_penalty(monkeypatch):

@@ -1,5 +1,6 @@
 """Statistics of a class, compared with values computed by hand."""
 
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import product
@@ -421,3 +422,86 @@ def test_a_long_message_of_a_group_ends_with_an_ellipsis():
     assert len(group.message) <= statistics.MAX_MESSAGE_CHARACTERS
     percents = [statistics.FULL_MARK_PERCENT, 99.99]
     assert statistics.summarise_distribution(percents).full_mark_count == 1
+
+
+def test_misconceptions_are_found_after_right_answers_and_in_every_submission():
+    name = lab(LAB).exercises["softmax"].misconceptions[0].name
+    means = lab(LAB).exercises["softmax"].misconceptions[0].means
+    students = [
+        submission("a", [row("a", "other"), row("a", "softmax", Verdict.WRONG, name)]),
+        submission("b", [row("b", "softmax")]),
+        submission("c", [row("c", "softmax", Verdict.ERROR, name), row("c", "other")]),
+        submission("d", [row("d", "other", Verdict.WRONG)]),
+    ]
+    assert statistics.count_misconceptions(students, {LAB: lab(LAB)}) == [
+        statistics.MisconceptionOccurrences(
+            name, means, Counter({"softmax": 2}), {"a", "c"}, submitter_count=3, labs={LAB}
+        )
+    ]
+
+
+def test_students_in_need_come_with_those_without_points_first_then_by_points_and_reasons():
+    def wrong_of_hundred(student, right_points):
+        rows = [row(student, "a", Verdict.WRONG, points=100)]
+        return submission(student, rows, {"a": right_points})
+
+    marks = ClassMarks({name: Person(student=name) for name in "abcdef"})
+    submissions = [
+        wrong_of_hundred("a", 49.5),
+        wrong_of_hundred("b", 0.5),
+        wrong_of_hundred("c", 0),
+        replace(wrong_of_hundred("d", 0), attempts=5),
+        submission("e", [row("e", "a", Verdict.MANUAL)]),
+    ]
+    labs = [LAB, "training", "positions"]
+    missing = {LAB: ["f"], "training": ["e", "f"], "positions": ["e"]}
+    needs = statistics.find_students_in_need(submissions, marks, missing, labs)
+    assert [(need.student, need.percent, need.reasons) for need in needs] == [
+        ("e", None, ("Has not submitted training and positions.",)),
+        ("f", None, ("Has submitted nothing at all.",)),
+        ("d", 0.0, ("Has 0 % of the points graded so far.", f"Has submitted {LAB} 5 times.")),
+        ("c", 0.0, ("Has 0 % of the points graded so far.",)),
+        ("b", 0.5, ("Has 0 % of the points graded so far.",)),
+        ("a", 49.5, ("Has 50 % of the points graded so far.",)),
+    ]
+
+
+def test_a_lab_is_summarised_from_all_its_submissions():
+    first = [row("a", "x", seconds=1.0), row("a", "why", Verdict.MANUAL, points=4, seconds=2.0)]
+    second = [row("b", "x", Verdict.WRONG, seconds=5.0), row("b", "y", seconds=0.0)]
+    students = [
+        submission("a", first, awaiting_manual_count=2, seconds_late=60.0),
+        submission("b", second, attempts=3),
+        submission("c", []),
+    ]
+    marks = ClassMarks({name: Person(student=name) for name in "abc"})
+    summary = statistics.summarise_lab(LAB, students, marks)
+    assert [exercise.name for exercise in summary.exercises] == ["x", "why", "y"]
+    assert (summary.name, summary.points, summary.omitted_pattern_count) == (LAB, 6, 0)
+    assert (summary.awaiting_manual_count, summary.late_count) == (1, 1)
+    assert (summary.total_seconds, summary.slowest_seconds, summary.median_seconds) == (8, 5, 3)
+    assert (summary.distribution.count, summary.distribution.mean) == (2, 75)
+    assert [pattern.outcomes for pattern in summary.patterns] == [
+        ("passed", "waiting", "blank"),
+        ("wrong", "blank", "passed"),
+        ("blank", "blank", "blank"),
+    ]
+    assert (summary.failing_cases, summary.arrivals, summary.attempts) == ((), (), {1: 2, 3: 1})
+    nothing = statistics.summarise_lab(LAB, [], marks)
+    assert (nothing.points, nothing.slowest_seconds, nothing.median_seconds) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("scores", "share"),
+    [
+        ({"a": 1.0}, None),
+        ({"a": 1.0, "b": None}, None),
+        ({"a": 1.0, "b": 1.0, "c": None}, 0.5),
+        ({"a": None, "b": 1.0, "c": 2.0}, 0.75),
+        ({"a": 1.0, "dropped": 0.0}, None),
+    ],
+)
+def test_the_rest_of_a_lab_is_what_is_graded_of_it(scores, share):
+    points = dict.fromkeys(scores, 2.0) | {"dropped": 0.0}
+    mark = Mark(student="a", lab=LAB, scores=scores, points=points)
+    assert statistics._share_of_other_points(mark, "a") == share

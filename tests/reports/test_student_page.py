@@ -662,3 +662,63 @@ def test_a_page_that_is_gone_is_made_again_and_each_page_is_a_step(
     assert (steps.total, steps.count) == (2, 2)
     note, sentence = outcome.notes
     assert "nobody in the class is called 'zoe'" in note and sentence == "Not every attempt."
+
+
+def test_the_handed_out_lab_shows_questions_that_a_person_grades():
+    notebook = released(
+        ("markdown", "YOUR ANSWER", "why", ("grade", True), ("solution", True)),
+        ("code", "check(ex)", "test-ex", ("grade", True)),
+        ("markdown", "Text\n### BEGIN MARK SCHEME\nsecret\n### END MARK SCHEME", ""),
+    )
+    page = student_page._render_released_notebook(notebook)
+    assert re.findall("YOUR ANSWER|check|Text|secret", page) == ["YOUR ANSWER", "Text"]
+
+
+def test_answers_after_one_that_is_gone_are_shown_each_with_its_own_messages():
+    def cell_of(kind, source, grade_id, *outputs):
+        metadata = {"nbgrader": {"grade_id": grade_id}}
+        return {"cell_type": kind, "source": source, "metadata": metadata, "outputs": [*outputs]}
+
+    def output(text, kind="stream"):
+        return {"output_type": kind, "name": "stdout", "text": text, "ename": text, "evalue": ""}
+
+    lines = [
+        student_page.SummaryLine(name, "✗", "not right yet", "0 of 2")
+        for name in ("gone", "ex", "why")
+    ]
+    cells = [
+        cell_of("markdown", "because **so**", "why"),
+        cell_of("code", "mine = 1", "ex", output("drawn")),
+        cell_of("code", "check()", "test-ex", output("It is wrong."), output("Trace", "error")),
+    ]
+    notebook = released(
+        ("markdown", "Why?", ""),
+        ("markdown", "YOUR ANSWER", "why"),
+        ("code", "def ex", "ex"),
+    )
+    summary_of_page = student_page.FeedbackSummary("c", "a", "A", "T", "l", "0", (), tuple(lines))
+    renderer = safe_html.StudentTextRenderer(text_only=True)
+    answers = list(student_page._render_answers(summary_of_page, notebook, cells, renderer))
+    assert [answer.line.name for answer in answers] == ["ex", "why"]
+    code, prose = answers
+    assert (code.parts, code.is_code, code.question) == ((("", "mine = 1"),), True, "")
+    assert (code.outputs, code.findings) == (("<pre>drawn</pre>",), ("<p>It is wrong.</p>",))
+    assert (prose.parts, prose.is_code) == ((("", "<pre>because **so**</pre>"),), False)
+    assert "Why?" in prose.question and (prose.outputs, prose.findings) == ((), ())
+
+
+def test_a_picture_of_the_lab_that_is_no_attachment_stays():
+    html = safe_html.render_lab_markdown(f"![x](data:image/png;base64,{PIXEL})")
+    assert f'src="data:image/png;base64,{PIXEL}"' in html and "not here" not in html
+
+
+def test_a_message_of_the_check_keeps_its_styles_and_nothing_that_acts():
+    html = (
+        '<table style="color: #b00020"><tr><td onclick="x()">1</td></tr></table><script>x</script>'
+    )
+    message = safe_html.render_check_message({"data": {"text/html": [html]}})
+    assert 'style="color:#b00020"' in message
+    assert "onclick" not in message and "<script" not in message
+    text = safe_html.render_check_message({"text": ["`x` is ", "<wrong>."]})
+    assert text == "<p><code>x</code> is &lt;wrong&gt;.</p>"
+    assert safe_html.render_check_message({"text": " \n"}) == ""
