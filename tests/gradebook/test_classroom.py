@@ -1,11 +1,15 @@
 """Files of the classroom's folder, attempts, and the small rules of the gradebook, without a database."""
 
+import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from types import SimpleNamespace
 from zoneinfo import ZoneInfo
 
 import pytest
 from graded_class import LAB, enrol, results, row
+from nbformat import NotebookNode
 from our_course import COURSE
 from sqlalchemy.exc import OperationalError
 
@@ -24,12 +28,26 @@ from autograder.gradebook.classroom import (
     MAX_ATTEMPTS,
     MAX_SMALL_TEXT_BYTES,
     Classroom,
+    Submission,
     read_small_text,
     read_submitted_notebook,
 )
-from autograder.gradebook.deadlines import Deadlines, merge_deadlines, set_aside_invalid_timestamp
-from autograder.gradebook.gradebook_records import ReplacedAnswerMark, describe_earlier_mark
-from autograder.gradebook.graded_submission import GradingOptions
+from autograder.gradebook.deadlines import (
+    Deadlines,
+    compute_timings,
+    merge_deadlines,
+    parse_timestamp,
+    set_aside_invalid_timestamp,
+)
+from autograder.gradebook.gradebook_records import (
+    GradebookRecord,
+    ReplacedAnswerMark,
+    describe_earlier_mark,
+    read_gradebook_record,
+    was_interrupted,
+    write_gradebook_record,
+)
+from autograder.gradebook.graded_submission import GradedSubmission, GradingOptions
 from autograder.gradebook.policy import Policy, SubmissionTiming
 from autograder.intake import Origin, Person
 
@@ -431,3 +449,465 @@ def test_a_write_is_tried_again_a_few_times_if_the_connection_is_lost(monkeypatc
     with pytest.raises(nbgrader_db.GradebookError, match="No result is lost"):
         writer._write_with_retries(lambda: write(most))
     assert len(tries) == most
+
+
+CELL = "why"
+
+
+def make_member(score=None, shared=None, extra=None, shared_extra=None, auto_score=None):
+    """Return a group member's grade and gradebook record; the shared marks are copies."""
+    record = GradebookRecord()
+    if shared is not None:
+        record.shared[CELL] = shared
+    if shared_extra is not None:
+        record.shared[f"{CELL} extra"] = shared_extra
+    grade = SimpleNamespace(
+        manual_score=score,
+        extra_credit=extra,
+        auto_score=auto_score,
+        needs_manual_grade=score is None and auto_score is None,
+    )
+    return grade, record
+
+
+@pytest.mark.parametrize(
+    ("ada", "bo", "expected_ada", "expected_bo", "updates"),
+    [
+        ({}, {}, {}, {}, set()),
+        ({"score": 2}, {}, {"score": 2}, {"score": 2, "shared": 2}, {"bo"}),
+        ({"score": 2}, {"score": 2}, {"score": 2}, {"score": 2}, set()),
+        ({"score": 2}, {"score": 3}, {"score": 2}, {"score": 3}, set()),
+        (
+            {"score": 2},
+            {"score": 1, "shared": 1},
+            {"score": 2},
+            {"score": 2, "shared": 2},
+            {"bo"},
+        ),
+        ({"score": 2}, {"score": 2, "shared": 2}, {"score": 2}, {"score": 2, "shared": 2}, set()),
+        ({}, {"score": 1, "shared": 1}, {}, {}, {"bo"}),
+        (
+            {"auto_score": 0},
+            {"score": 1, "shared": 1, "auto_score": 0},
+            {"auto_score": 0},
+            {"auto_score": 0},
+            {"bo"},
+        ),
+        # A person has changed the copy: now it is the original.
+        (
+            {},
+            {"score": 1, "shared": 2},
+            {"score": 1, "shared": 1},
+            {"score": 1, "shared": 2},
+            {"ada"},
+        ),
+        ({"extra": 0.5}, {}, {"extra": 0.5}, {"extra": 0.5, "shared_extra": 0.5}, {"bo"}),
+        ({}, {"extra": 0.5, "shared_extra": 0.5}, {}, {}, {"bo"}),
+        (
+            {"score": 2, "extra": 1},
+            {"score": 3, "extra": None},
+            {"score": 2, "extra": 1},
+            {"score": 3, "extra": 1, "shared_extra": 1},
+            {"bo"},
+        ),
+        ({"score": 0}, {}, {"score": 0}, {"score": 0, "shared": 0}, {"bo"}),
+    ],
+)
+def test_a_group_has_the_mark_that_one_member_was_given(
+    ada, bo, expected_ada, expected_bo, updates
+):
+    grades, records, notebooks = {}, {}, {}
+    for name, fields in (("ada", ada), ("bo", bo)):
+        grades[name], records[name] = make_member(**fields)
+        notebooks[name] = SimpleNamespace(comments=[])
+    found = gradebook_writer._sync_manual_mark_in_group(CELL, grades, records, notebooks)
+    assert found == updates
+    for name, fields in (("ada", expected_ada), ("bo", expected_bo)):
+        assert (grades[name], records[name]) == make_member(**fields), name
+
+
+OLD_MARK = ReplacedAnswerMark(2.0, "Old.", None)
+RETURNED_MARK = ReplacedAnswerMark(1.5, "Again.", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("given", "answers", "marks", "expected"),
+    [
+        # The first submission: nobody has graded anything.
+        (None, ("", "new"), {}, (None, True, None, {}, {})),
+        (OLD_MARK, ("same", "same"), {}, (OLD_MARK, False, None, {}, {})),
+        (
+            OLD_MARK,
+            ("old", "new"),
+            {},
+            (None, True, None, {CELL: OLD_MARK}, {CELL: {"old": OLD_MARK}}),
+        ),
+        (
+            OLD_MARK,
+            ("old", "new"),
+            {"shared": {CELL: 2.0}},
+            (None, True, None, {CELL: OLD_MARK}, {}),
+        ),
+        (
+            None,
+            ("old", "new"),
+            {
+                "withdrawn": {CELL: {"new": RETURNED_MARK, "third": OLD_MARK}},
+                "earlier": {CELL: OLD_MARK},
+            },
+            (RETURNED_MARK, False, None, {}, {CELL: {"third": OLD_MARK}}),
+        ),
+        (
+            OLD_MARK,
+            ("old", "new"),
+            {"withdrawn": {CELL: {"new": RETURNED_MARK}}},
+            (RETURNED_MARK, False, None, {}, {CELL: {"old": OLD_MARK}}),
+        ),
+        (
+            ReplacedAnswerMark(None, "Look.", None),
+            ("old", "new"),
+            {"earlier": {CELL: OLD_MARK}},
+            (
+                None,
+                "as before",
+                None,
+                {CELL: ReplacedAnswerMark(2.0, "Look.", None)},
+                {CELL: {"old": ReplacedAnswerMark(None, "Look.", None)}},
+            ),
+        ),
+        (
+            None,
+            ("same", "same"),
+            {"earlier": {CELL: OLD_MARK}},
+            (None, "as before", None, {CELL: OLD_MARK}, {}),
+        ),
+        (
+            ReplacedAnswerMark(None, "", 0.5),
+            ("same", "same"),
+            {"earlier": {CELL: OLD_MARK}},
+            (ReplacedAnswerMark(None, "", 0.5), "as before", None, {}, {}),
+        ),
+        (
+            OLD_MARK,
+            ("old", "untouched"),
+            {},
+            (None, False, 0.0, {CELL: OLD_MARK}, {CELL: {"old": OLD_MARK}}),
+        ),
+        (OLD_MARK, ("old", "fault"), {}, (OLD_MARK, False, None, {}, {})),
+    ],
+)
+@pytest.mark.parametrize("before", [True, False])
+def test_a_manual_mark_holds_as_long_as_its_answer(before, given, answers, marks, expected):
+    given = given or ReplacedAnswerMark()
+    grade = SimpleNamespace(
+        auto_score="old",
+        manual_score=given.score,
+        extra_credit=given.extra_credit,
+        needs_manual_grade=before,
+    )
+    comment = SimpleNamespace(manual_comment=given.comment or None)
+    old_answer, new_answer = answers
+    verdict = Verdict.FAULT if new_answer == "fault" else Verdict.MANUAL
+    graded = SimpleNamespace(
+        results=[row("ada", CELL, verdict)],
+        answers={CELL: new_answer},
+        untouched=(CELL,) if new_answer == "untouched" else (),
+    )
+    old_record = GradebookRecord(
+        answers={CELL: old_answer} if old_answer else {}, shared=marks.get("shared", {})
+    )
+    earlier = dict(marks.get("earlier", {}))
+    withdrawn = {name: dict(by_answer) for name, by_answer in marks.get("withdrawn", {}).items()}
+    entries = gradebook_writer._SubmissionRows({CELL: (grade, 3.0)}, {CELL: comment}, [])
+    writer = object.__new__(gradebook_writer.GradebookWriter)
+    writer._write_scores_and_retire_manual_marks(entries, graded, old_record, earlier, withdrawn)
+    expected_mark, needs_grade, auto_score, expected_earlier, expected_withdrawn = expected
+    if needs_grade == "as before":
+        needs_grade = before
+    mark = ReplacedAnswerMark(grade.manual_score, comment.manual_comment or "", grade.extra_credit)
+    assert mark == (expected_mark or ReplacedAnswerMark())
+    assert (grade.needs_manual_grade, grade.auto_score) == (needs_grade, auto_score)
+    assert earlier == expected_earlier
+    assert {name: found for name, found in withdrawn.items() if found} == expected_withdrawn
+
+
+@pytest.mark.parametrize(
+    ("verdict", "manual_score", "old_answer", "expected"),
+    [
+        (Verdict.PASS, None, "old", (6.0, None, False)),
+        (Verdict.WRONG, None, "old", (0.0, None, False)),
+        (Verdict.PASS, 1.0, "new", (6.0, 1.0, False)),
+        # A person has changed the mark of the answer before, so a person looks at the new one.
+        (Verdict.PASS, 1.0, "old", (6.0, None, True)),
+    ],
+)
+def test_a_changed_mark_of_an_exercise_ends_with_its_answer(
+    verdict, manual_score, old_answer, expected
+):
+    grade = SimpleNamespace(
+        auto_score=1.0, manual_score=manual_score, extra_credit=None, needs_manual_grade=None
+    )
+    comment = SimpleNamespace(manual_comment=None)
+    entries = gradebook_writer._SubmissionRows(
+        {"test-stable-softmax": (grade, 6.0)}, {"stable-softmax": comment}, []
+    )
+    graded = SimpleNamespace(
+        results=[row("ada", "stable_softmax", verdict)],
+        answers={"stable_softmax": "new"},
+        untouched=(),
+    )
+    old_record = GradebookRecord(answers={"stable_softmax": old_answer})
+    writer = object.__new__(gradebook_writer.GradebookWriter)
+    writer._write_scores_and_retire_manual_marks(entries, graded, old_record, {}, {})
+    assert (grade.auto_score, grade.manual_score, grade.needs_manual_grade) == expected
+    unknown = gradebook_writer._SubmissionRows({"gone": (grade, 1.0)}, {}, [])
+    with pytest.raises(gradebook_writer.SubmissionRefused, match="no result for the cell 'gone'"):
+        writer._write_scores_and_retire_manual_marks(unknown, graded, old_record, {}, {})
+
+
+def test_a_record_of_the_gradebook_is_read_as_it_was_written(tmp_path):
+    path = tmp_path / "x.recorded"
+    record = GradebookRecord(
+        "stamp", {CELL: "hash"}, {CELL: OLD_MARK}, {CELL: 2.0}, {CELL: {"hash": RETURNED_MARK}}
+    )
+    write_gradebook_record(path, record)
+    assert read_gradebook_record(path) == record
+    write_gradebook_record(path, record, stamp="")
+    assert read_gradebook_record(path) == replace(record, stamp="")
+    for text in (
+        "{",
+        "[]",
+        '{"stamp": "x", "unknown": 1}',
+        '{"earlier": {"a": 3}}',
+        '{"earlier": []}',
+    ):
+        path.write_text(text)
+        assert read_gradebook_record(path) == GradebookRecord(), text
+
+
+@pytest.mark.parametrize(
+    ("has_result", "record", "is_interrupted"),
+    [
+        (True, '{"stamp": ""}', True),
+        (True, '{"stamp": "x"}', False),
+        (True, None, False),
+        (False, '{"stamp": ""}', False),
+        (True, "{", True),
+    ],
+)
+def test_a_run_was_interrupted_if_the_stamp_is_missing(
+    classroom, has_result, record, is_interrupted
+):
+    path = classroom.result_path("ada", LAB, "recorded")
+    path.parent.mkdir(parents=True)
+    if has_result:
+        classroom.result_path("ada", LAB).write_text("{}")
+    if record is not None:
+        path.write_text(record)
+    assert was_interrupted(classroom, "ada", LAB) is is_interrupted
+
+
+def test_a_graded_submission_is_the_same_after_it_was_stored():
+    graded = GradedSubmission(
+        results=(row("", "a", Verdict.FAULT, message="No room."), row("", "b")),
+        notebook=NotebookNode(cells=[], metadata={}),
+        notes=("A link.",),
+        seed=7,
+        answers={"a": "1"},
+        untouched=("b",),
+        log=("Odd.",),
+        sandbox="wasm",
+        file_hash="f",
+    )
+    assert GradedSubmission.from_fields(json.loads(graded.to_json())) == graded
+    assert GradedSubmission.from_fields(graded.to_fields(), graded.notebook) == graded
+    assert graded.faults == ["No room."]
+    of_ada = graded.with_student("ada")
+    assert {result.student for result in of_ada.results} == {"ada"}
+    assert replace(of_ada, results=graded.results) == graded
+    fields = graded.to_fields()
+    for name in ("log", "sandbox", "file_hash"):  # results of an early version have none
+        del fields[name]
+    early = GradedSubmission.from_fields(fields, graded.notebook)
+    assert early == replace(graded, log=(), sandbox="", file_hash="")
+
+
+def choose(monkeypatch, policy, entries, stored=("", "h-new"), results_of_attempts=None):
+    """Return the names of the attempts that count now, of Ada's attempts at the lab."""
+    times = {"": "2026-01-03 10:00:00 UTC", "old": "2026-01-01 10:00:00 UTC"}
+    attempts = {name: SimpleNamespace(timestamp=times[name]) for name in entries}
+    room = SimpleNamespace(
+        list_submissions=lambda labs: [("ada", LAB)],
+        read_attempt=lambda student, name, file_name: attempts.get(file_name),
+        read_counted_name=lambda student, name: stored[0],
+        result_path=lambda student, name: "path",
+    )
+    monkeypatch.setattr(attempt_choice, "_read_graded_attempts", lambda *arguments: entries)
+    monkeypatch.setattr(attempt_choice, "read_json", lambda path: {"hash": stored[1]})
+    graded = results_of_attempts or {"h-new": "result of new", "h-old": "result of old"}
+    monkeypatch.setattr(
+        attempt_choice, "load_attempt", lambda room, student, name, stamp: graded.get(stamp)
+    )
+    deadlines = Deadlines({LAB: datetime(2026, 1, 2)})
+    found = list(attempt_choice.find_changed_choices(room, {LAB: None}, policy, deadlines, {}))
+    for choice in found:
+        assert choice.attempt is attempts[choice.name]
+    return [(choice.name, choice.graded, choice.fingerprint) for choice in found]
+
+
+def test_another_attempt_counts_if_the_rules_have_changed(monkeypatch):
+    new, old = GradedAttempt("h-new", {"a": 1.0}), GradedAttempt("h-old", {"a": 0.9})
+    attempts = {"": new, "old": old}
+    best = Policy(best_attempt=True, points={LAB: {"a": 10.0}}, penalty_per_day=0.1)
+    of_old, of_new = ("old", "result of old", "h-old"), ("", "result of new", "h-new")
+    choose_now = partial(choose, monkeypatch)
+    assert choose_now(best, attempts) == [of_old], "the newest is two days late"
+    assert choose_now(replace(best, penalty_per_day=0.0), attempts) == []
+    assert choose_now(replace(best, best_attempt=False), attempts) == []
+    assert choose_now(best, attempts, ("old", "h-old")) == []
+    assert choose_now(best, attempts, ("old", "h-new")) == [of_old]
+    assert choose_now(replace(best, best_attempt=False), attempts, ("old", "h-old")) == [of_new]
+    assert choose_now(best, {"": new, "old": None}) == [], "grading chooses"
+    assert choose_now(best, {}) == []
+    assert choose_now(best, attempts, results_of_attempts={"h-new": "result of new"}) == []
+
+
+@pytest.mark.parametrize(
+    ("ungraded", "submissions"), [(0, ""), (1, "1 submission"), (2, "2 submissions")]
+)
+def test_attempts_that_are_not_graded_are_counted_by_submission(monkeypatch, ungraded, submissions):
+    keys = [("ada", LAB), ("bo", LAB), ("cy", LAB)]
+    room = SimpleNamespace(list_submissions=lambda labs: keys)
+
+    def read_attempts(room, labs, student, name):
+        graded = GradedAttempt("h")
+        is_ungraded = (student, name) in keys[:ungraded]
+        return {"": graded, "old": None, "older": None} if is_ungraded else {"": graded}
+
+    monkeypatch.setattr(attempt_choice, "_read_graded_attempts", read_attempts)
+    sentences = []
+    if submissions:
+        sentences = [
+            "Not every attempt is graded yet, so it is not known which one is the best for "
+            f"{submissions}: run `autograder grade`."
+        ]
+    describe = attempt_choice.describe_ungraded_attempts
+    assert describe(room, {LAB: None}, Policy(best_attempt=True)) == sentences
+    assert describe(room, {LAB: None}, Policy()) == []
+
+
+def test_the_roster_s_time_goes_first_and_free_days_are_each_student_s_own():
+    due = datetime(2026, 1, 2)
+    policy = Policy(late_days=1, due_dates={LAB: None, "training": None, "positions": None})
+    ada = Person(student="ada", submission_times={LAB: "2026-01-01 10:00"})
+    class_list = ClassList(people={"ada": ada})
+    deadlines = Deadlines({LAB: due, "training": due}, {("bo", LAB): timedelta(days=1)})
+    late = due + timedelta(hours=30)
+    times = {
+        ("ada", LAB): late,
+        ("ada", "training"): late,
+        ("bo", LAB): late,
+        ("bo", "positions"): late,
+    }
+    assert compute_timings(policy, class_list, deadlines, {**times, ("cy", LAB): None}) == {
+        ("ada", LAB): SubmissionTiming(datetime(2026, 1, 1, 10), due),
+        ("ada", "training"): SubmissionTiming(late, due, None, 1),
+        ("bo", LAB): SubmissionTiming(late, due, timedelta(days=1), 1),
+        ("bo", "positions"): SubmissionTiming(late, None),
+        ("cy", LAB): SubmissionTiming(None, due),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2026-01-02 18:00:00 UTC", datetime(2026, 1, 2, 18)),
+        ("2026-01-02T18:00:00+01:00", datetime(2026, 1, 2, 17)),
+        ("2026-01-02", datetime(2026, 1, 2)),
+        ("", None),
+        (None, None),
+        ("1066-10-14 09:00:00 UTC", None),
+        ("2200-01-01 00:00:00 UTC", None),
+        ("1234567890", None),
+        ("1e9", None),
+        ("never", None),
+    ],
+)
+def test_a_time_of_submission_is_read_in_utc(text, moment):
+    assert parse_timestamp(text) == moment
+
+
+def test_the_roster_s_people_are_those_with_folders_and_all_others(classroom):
+    for student in ("ada", "guest"):
+        submit(classroom, student)
+    enrol(classroom, "Login,First name,Last name,Status\nada,Ada,L,\nbo,Bo,Li,withdrawn\n")
+    people = read_class_list(classroom).people
+    assert {
+        folder: (person.student, person.first, person.withdrawn)
+        for folder, person in people.items()
+    } == {
+        "ada": ("ada", "Ada", False),
+        "bo": ("bo", "Bo", True),
+    }
+
+
+def test_a_lab_s_own_column_goes_before_that_of_all_labs():
+    policy = Policy(due_dates=dict.fromkeys((LAB, "training")))
+    extension = {"training": "3 days", "": "1 day"}
+    class_list = ClassList(people={"ada": Person(student="ada", extension=extension)})
+    assert class_list.read_extensions(policy) == {
+        ("ada", LAB): timedelta(days=1),
+        ("ada", "training"): timedelta(days=3),
+    }
+    with pytest.raises(
+        ClassListError, match=r"roster\.csv, ada: the extension 'soon' is no length"
+    ):
+        ClassList(people={"ada": Person(student="ada", extension={"": "soon"})}).read_extensions(
+            policy
+        )
+
+
+def test_a_link_in_place_of_a_submission_is_refused_with_its_reason(classroom, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / LAB).mkdir(parents=True)
+    (elsewhere / LAB / f"{LAB}.ipynb").write_text("{}")
+    for student in ("ada", "bo", "cy", "di"):
+        (classroom.submitted / student).mkdir(parents=True)
+    (classroom.submitted / "ada" / LAB).symlink_to(elsewhere / LAB)
+    (classroom.submitted / "bo" / LAB).write_text("a file")
+    (submit(classroom, "eve") / "timestamp.txt").write_text("now")
+    (classroom.submitted / "cy" / LAB).mkdir()
+    (classroom.submitted / "cy" / LAB / f"{LAB}.ipynb").symlink_to(elsewhere / LAB / f"{LAB}.ipynb")
+    (classroom.submitted / "di" / LAB).mkdir()
+    (classroom.submitted / "fay").symlink_to(elsewhere)
+    no_folder = "Instead of a folder there is a link or a file."
+    expected = {
+        "ada": (None, no_folder, None),
+        "bo": (None, no_folder, None),
+        "cy": (None, f"'{LAB}.ipynb' is not an ordinary file.", None),
+        "di": (None, f"There is no notebook {LAB}.ipynb (none was submitted).", None),
+        "eve": (b"{}", "", "now"),
+        "fay": (None, no_folder, None),
+    }
+    for student, (content, note, timestamp) in expected.items():
+        found = classroom.read_submission(student, LAB)
+        assert found == Submission(student, LAB, content, note, timestamp)
+    assert [student for student, _ in classroom.list_submissions([LAB])] == [*expected][:5]
+    assert classroom.read_exchange_secret("fay", LAB) is None
+
+
+def test_results_behind_a_link_are_not_used_and_the_link_is_kept_as_a_note(classroom, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / f"{LAB}.json").write_text("of somebody else")
+    classroom.results.mkdir(parents=True)
+    (classroom.results / "ada").symlink_to(elsewhere)
+    (classroom.results / "bo").mkdir()
+    (classroom.results / "bo" / "x.json").write_text("{}")
+    files = classroom.list_files(classroom.results, "*/*.json")
+    assert files == [classroom.results / "bo" / "x.json"]
+    assert classroom.result_path("ada", LAB) == classroom.results / "ada" / f"{LAB}.json"
+    assert not (classroom.results / "ada").exists()
+    note = classroom.results / "ada.was-a-link"
+    assert note.read_text() == f"{elsewhere}\n"
+    assert (elsewhere / f"{LAB}.json").read_text() == "of somebody else"
