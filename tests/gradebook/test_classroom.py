@@ -151,6 +151,7 @@ def test_the_best_attempt_is_that_with_most_points_after_its_penalty():
     assert best(new=(late, {"a": 1.0, "b": 1.0}), old=(early, {"a": 1.0})) == "old"
     assert best(new=(early, {"a": 0.5}), old=(early, {"b": 1.0})) == "new", "as good, and newer"
     assert best(new=(None, {"gone": 1.0}), old=(early, {"b": 0.1})) == "old"
+    assert best(new=(early, {"a": 0.5, "b": 1.0}), old=(early, {"a": 0.9})) == "new"
     assert best() == ""
 
 
@@ -536,6 +537,7 @@ RETURNED_MARK = ReplacedAnswerMark(1.5, "Again.", 0.5)
         # The first submission: nobody has graded anything.
         (None, ("", "new"), {}, (None, True, None, {}, {})),
         (OLD_MARK, ("same", "same"), {}, (OLD_MARK, False, None, {}, {})),
+        (OLD_MARK, ("", "new"), {}, (OLD_MARK, False, None, {}, {})),  # the record is lost
         (
             OLD_MARK,
             ("old", "new"),
@@ -911,3 +913,81 @@ def test_results_behind_a_link_are_not_used_and_the_link_is_kept_as_a_note(class
     note = classroom.results / "ada.was-a-link"
     assert note.read_text() == f"{elsewhere}\n"
     assert (elsewhere / f"{LAB}.json").read_text() == "of somebody else"
+
+
+def test_the_choice_for_one_student_depends_on_no_other(monkeypatch):
+    """A student whose attempt cannot be read, or is not graded, is left to the next grading."""
+    kinds = ("single", "ungraded", "unreadable", "same", "changed hash", "changed name", "lost")
+    attempts = {"": GradedAttempt("h-new"), "old": GradedAttempt("h-old", {"a": 1.0})}
+    entries = dict.fromkeys(kinds, attempts) | {"single": {}, "ungraded": {**attempts, "": None}}
+    stored = {"same": ("old", "h-old"), "changed name": ("", "h-old")}
+    attempt = SimpleNamespace(timestamp=None)
+    room = SimpleNamespace(
+        list_submissions=lambda labs: [(student, LAB) for student in kinds],
+        read_attempt=lambda student, name, file: None if student == "unreadable" else attempt,
+        read_counted_name=lambda student, name: stored.get(student, ("old", ""))[0],
+        result_path=lambda student, name: student,
+    )
+    replacements = {
+        "_read_graded_attempts": lambda room, labs, student, name: entries[student],
+        "read_json": lambda student: {"hash": stored.get(student, ("", "h-before"))[1]},
+        "load_attempt": lambda room, student, name, stamp: None if student == "lost" else student,
+    }
+    for name, function in replacements.items():
+        monkeypatch.setattr(attempt_choice, name, function)
+    policy = Policy(best_attempt=True, points={LAB: {"a": 1.0}})
+    found = attempt_choice.find_changed_choices(room, {LAB: None}, policy, Deadlines(), {})
+    assert [(choice.name, choice.graded, choice.fingerprint) for choice in found] == [
+        ("old", "changed hash", "h-old"),
+        ("old", "changed name", "h-old"),
+    ]
+
+
+def test_files_of_a_submission_have_their_names_and_are_not_read_behind_a_link(classroom, tmp_path):
+    attempt_choice.store_attempt(classroom, "ada", LAB, "0123456789" * 6, results("ada"))
+    names = [path.name for path in (classroom.results / "ada").iterdir()]
+    assert names == [f"{LAB}.attempt-01234567890123456789"]
+    assert classroom.term_path("ada") == classroom.feedback / "ada" / "term.html"
+    folder = submit(classroom, "ada")
+    assert classroom.read_exchange_secret("ada", LAB) is None
+    (folder / "submission_secret.txt").write_text("secret\n")
+    assert classroom.read_exchange_secret("ada", LAB) == "secret"
+    earlier = classroom.root / "submitted-earlier" / "ada" / LAB
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for number in (1, 2):
+        (elsewhere / attempt_name(number)).write_text("{}")
+    assert classroom.count_earlier_attempts("ada", LAB) == 0
+    earlier.parent.mkdir(parents=True)
+    earlier.symlink_to(elsewhere)
+    assert classroom.read_attempt("ada", LAB, attempt_name(1)) is None
+    assert list(classroom.read_attempts("ada", LAB)) == [""]
+    earlier.unlink()
+    elsewhere.rename(earlier)
+    assert classroom.count_earlier_attempts("ada", LAB) == 2
+    assert classroom.read_attempt("ada", LAB, attempt_name(1)).content == b"{}"
+
+
+def test_a_classroom_behind_a_link_has_files(tmp_path):
+    """Only links below the folder are a student's."""
+    (tmp_path / "real" / "ada").mkdir(parents=True)
+    (tmp_path / "real" / "ada" / "x.json").write_text("{}")
+    (tmp_path / "real" / "ada" / "y.json").symlink_to(tmp_path / "real" / "ada" / "x.json")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    for top in (tmp_path / "real", tmp_path / "link"):
+        assert Classroom.list_files(top, "*/*.json") == [top / "ada" / "x.json"]
+
+
+def test_a_new_due_date_extends_that_of_course_toml_or_else_the_gradebook_s():
+    due = datetime(2026, 1, 2, 18, tzinfo=UTC)
+    policy = Policy(due_dates={LAB: due, "training": None, "positions": None})
+    extension = dict.fromkeys((LAB, "training", "positions"), "2026-01-05 18:00")
+    class_list = ClassList(people={"ada": Person(student="ada", extension=extension)})
+    in_gradebook = {LAB: datetime(2026, 1, 4, 18), "training": datetime(2026, 1, 4, 18)}
+    assert class_list.read_extensions(policy, in_gradebook) == {
+        ("ada", LAB): timedelta(days=3),
+        ("ada", "training"): timedelta(days=1),
+    }
+    long_text = ClassList(people={"ada": Person(student="ada", submission_times={LAB: "x" * 41})})
+    with pytest.raises(ClassListError, match=f"ada: '{'x' * 40}' is no time when {LAB}"):
+        long_text.read_roster_submission_times(policy)

@@ -528,3 +528,97 @@ def test_a_page_of_the_term_names_all_labs_that_await_grading():
 def test_a_lab_that_does_not_count_changes_nothing_about_the_weights(weights, end):
     fractions = {f"lab{number}": Fraction(weight) for number, weight in enumerate(weights)}
     assert TermRules(fractions).sentences[0].endswith(f"in per cent, {end}")
+
+
+OPEN = {"awaiting_manual_count": 1}
+
+
+@pytest.mark.parametrize(
+    ("fields", "weight", "status", "share"),
+    [
+        ({}, 1, LabStatus.COUNTS, Fraction(1, 2)),
+        ({"penalty": 0.6}, 1, LabStatus.COUNTS, Fraction(2, 5)),
+        (OPEN, 1, LabStatus.AWAITING_GRADING, None),
+        ({"interrupted": True}, 1, LabStatus.AWAITING_GRADING, None),
+        ({"scores": {"softmax": 2.0, "why": None}}, 1, LabStatus.AWAITING_GRADING, None),
+        ({}, 0, LabStatus.NO_WEIGHT, None),
+        ({"points": {"softmax": 0.0, "why": 0.0}}, 1, LabStatus.NO_WEIGHT, None),
+        ("submitted", 1, LabStatus.AWAITING_GRADING, None),
+        ("nothing", 1, LabStatus.NOT_DUE, None),
+    ],
+)
+def test_a_lab_counts_for_the_term_once_it_is_graded(fields, weight, status, share):
+    marks = make_marks()
+    mark = None
+    if isinstance(fields, dict):
+        all_fields = {
+            "scores": {"softmax": 2.0, "why": 1.0},
+            "points": {"softmax": 4.0, "why": 2.0},
+        }
+        mark = Mark(student="ada", lab=LAB, **all_fields | fields)
+        marks.marks["ada", LAB] = mark
+    elif fields == "submitted":
+        marks.submissions = frozenset({("ada", LAB)})
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+    found = term_module._compute_term_lab(Fraction(weight), marks, "ada", LAB, now)
+    assert found == LabContribution(LAB, Fraction(weight), share, status, mark)
+
+
+def test_the_best_labs_make_the_result_and_the_others_say_so():
+    labs = [
+        contribution(LabStatus.COUNTS, Fraction(1, 2), "a"),
+        contribution(LabStatus.COUNTS, Fraction(4, 5), "b"),
+        contribution(LabStatus.NOT_SUBMITTED, Fraction(0), "c"),
+        contribution(LabStatus.AWAITING_GRADING, None, "d"),
+        contribution(LabStatus.COUNTS, Fraction(9, 10), "e"),
+    ]
+    rules = TermRules({}, best=2, grades=((Fraction(85), "A"), (Fraction(0), "F")))
+    term = term_module._compute_student_term(rules, labs)
+    statuses = [LabStatus.NOT_AMONG_BEST, LabStatus.COUNTS, LabStatus.NOT_AMONG_BEST]
+    statuses += [LabStatus.AWAITING_GRADING, LabStatus.COUNTS]
+    assert [found.status for found in term.labs] == statuses
+    assert [replace(new, status=old.status) for new, old in zip(term.labs, labs)] == labs
+    assert (term.exact, str(term.result), term.grade) == (85, "85.0", "A")
+    all_count = term_module._compute_student_term(replace(rules, best=None), labs)
+    assert [found.status for found in all_count.labs] == [found.status for found in labs]
+    assert (all_count.exact, all_count.grade) == (55, "F")
+    nothing = term_module._compute_student_term(rules, labs[3:4])
+    assert nothing == StudentTermResult((labs[3],))
+
+
+def test_the_table_of_the_term_leaves_empty_what_does_not_count_yet():
+    people = {
+        "ada": Person(student="ada", first="Ada", last="L", email="a@x", section="1"),
+        "bo": Person(student="bo", name="Bo Li"),
+        "cy": Person(student="cy", withdrawn=True),
+    }
+    of_ada = (
+        contribution(LabStatus.COUNTS, Fraction(2, 3), "a"),
+        contribution(LabStatus.NOT_SUBMITTED, Fraction(0), "b"),
+        contribution(LabStatus.NOT_AMONG_BEST, Fraction(1, 2), "c"),
+    )
+    of_bo = tuple(contribution(LabStatus.AWAITING_GRADING, None, name) for name in "abc")
+    results_by_student = {
+        "ada": StudentTermResult(of_ada, result="33.3", grade="F"),
+        "bo": StudentTermResult(of_bo),
+    }
+    weights = {"a": Fraction(1), "b": Fraction(1), "no weight": Fraction(0), "c": Fraction(2)}
+    terms = ClassTerm(TermRules(weights), results_by_student)
+    assert term_module.format_term_csv(terms, make_marks(students=people)).splitlines() == [
+        "student_id,last_name,first_name,email,section,a,b,c,"
+        "not_among_the_best,not_submitted,waits,result,grade",
+        "ada,L,Ada,a@x,1,66.67,0.00,50.00,c,b,,33.3,F",
+        "bo,Bo Li,,,,,,,,,a; b; c,,",
+    ]
+
+
+def test_a_page_of_the_term_links_the_pages_that_are_there(classroom):
+    for name in ("a b", LAB):
+        path = classroom.feedback / "ada" / name / f"{name}.html"
+        path.parent.mkdir(parents=True)
+        path.write_text("")
+    rules = TermRules(dict.fromkeys(("a b", LAB, "missing"), Fraction(1)))
+    assert term_module._find_feedback_page_addresses_of(classroom, "ada", rules) == {
+        "a b": "a%20b/a%20b.html",
+        LAB: f"{LAB}/{LAB}.html",
+    }

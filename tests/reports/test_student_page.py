@@ -2,9 +2,11 @@
 
 import re
 import shutil
+import sys
 import time
 from base64 import b64decode, b64encode
 from functools import partial
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -20,6 +22,7 @@ from graded_class import (
     with_policy,
 )
 from hostile_class import PIXEL
+from jinja2 import ChoiceLoader, FileSystemLoader
 from our_course import COURSE, Silent, lab
 
 from autograder.authoring.released_notebook import release_notebook
@@ -28,7 +31,7 @@ from autograder.core.results import ResultReason
 from autograder.gradebook.nbgrader_db import GradebookError
 from autograder.gradebook.regrade_requests import RegradeRequest
 from autograder.grading.grade_submission import NOT_RUN_OUTPUT, grade_unreadable_submission
-from autograder.reports import feedback_pages, safe_html, student_page
+from autograder.reports import feedback_pages, safe_formgrader, safe_html, student_page
 from autograder.reports.feedback_pages import write_feedback_pages
 from autograder.values.common_mistakes import NOT_WRITTEN_MESSAGE
 
@@ -722,3 +725,62 @@ def test_a_message_of_the_check_keeps_its_styles_and_nothing_that_acts():
     text = safe_html.render_check_message({"text": ["`x` is ", "<wrong>."]})
     assert text == "<p><code>x</code> is &lt;wrong&gt;.</p>"
     assert safe_html.render_check_message({"text": " \n"}) == ""
+
+
+# Pages of nbgrader's formgrader
+
+
+def test_the_formgrader_s_markdown_is_safe_and_plain_after_some_seconds():
+    resources = {"seconds_of_markdown": safe_formgrader.MAX_MARKDOWN_SECONDS}
+    context = {"resources": resources, "cell": {"attachments": {"a.png": {"image/png": PIXEL}}}}
+    source = "**b** <script>x</script> ![](attachment:a.png)"
+    html = safe_formgrader.markdown2html(context, source)
+    assert "<strong>b</strong>" in html and "<script" not in html and PIXEL in html
+    assert resources["seconds_of_markdown"] > safe_formgrader.MAX_MARKDOWN_SECONDS
+    text = "<pre>**b** &lt;script&gt;x&lt;/script&gt; ![](attachment:a.png)</pre>"
+    assert safe_formgrader.markdown2html(context, source) == text
+
+
+def test_the_formgrader_escapes_names_once(monkeypatch):
+    class BaseHandler:
+        def render(self, template, **context):
+            return template, context
+
+    module = "nbgrader.server_extensions.formgrader.handlers"
+    monkeypatch.setitem(sys.modules, module, SimpleNamespace(BaseHandler=BaseHandler))
+    for _ in range(2):
+        safe_formgrader._patch_formgrader_to_escape_names()
+    names = {"student_id": "<a>", "resources": {"name": "<b>", "count": 1}, "other": "<c>"}
+    escaped = {"student_id": "&lt;a&gt;", "resources": {"name": "&lt;b&gt;", "count": 1}}
+    handler = BaseHandler()
+    assert handler.render("page", **names) == ("page", escaped | {"other": "<c>"})
+    assert handler.render("page", other="<c>") == ("page", {"other": "<c>"})
+    monkeypatch.delitem(sys.modules, module)
+    safe_formgrader._patch_formgrader_to_escape_names()
+
+
+def test_a_submission_in_the_formgrader_has_clean_outputs_and_escaped_names():
+    html = '<p style="color:#b00020" onclick="x()">1</p>'
+    output = {"output_type": "display_data", "metadata": {}, "data": {"text/html": html}}
+    cells = [
+        {"cell_type": "code", "source": "", "metadata": metadata, "outputs": [output]}
+        for metadata in ({}, {"nbgrader": {"grade_id": "test-a", "grade": True}})
+    ]
+    notebook = nbformat.from_dict({"cells": [{"cell_type": "markdown"}, *cells]})
+    names = ("student", "first_name", "last_name", "notebook_path")
+    resources = dict.fromkeys(names, "<x>") | {"other": "<y>"}
+    environment = SimpleNamespace(loader=ChoiceLoader([FileSystemLoader("templates")]))
+    pages = SimpleNamespace(parent=SimpleNamespace(environment=environment))
+    own_loader = environment.loader
+    found, resources = safe_formgrader.SafePages.preprocess(pages, notebook, resources)
+    students, graders = (str(cell.outputs[0]["data"]) for cell in found.cells[1:])
+    assert "onclick" not in students + graders
+    assert ("color" in students, "color" in graders) == (False, True)
+    assert resources == dict.fromkeys(names, "&lt;x&gt;") | {"other": "<y>"}
+    without_mathjax, then = environment.loader.loaders
+    assert (list(without_mathjax.mapping), then) == (["mathjax.html.j2"], own_loader)
+    loader = environment.loader
+    safe_formgrader.SafePages.preprocess(pages, notebook, {})
+    assert environment.loader is loader, "the loader is put before the others once"
+    pages.parent = None
+    safe_formgrader.SafePages.preprocess(pages, notebook, {})
