@@ -16,6 +16,7 @@ from sqlalchemy.exc import OperationalError
 from autograder.core.errors import UsageError
 from autograder.core.results import Verdict
 from autograder.gradebook import attempt_choice, gradebook_writer, nbgrader_db, result_store
+from autograder.gradebook import classroom as classroom_module
 from autograder.gradebook.attempt_choice import GradedAttempt
 from autograder.gradebook.class_list import (
     MAX_NAMES_SHOWN,
@@ -37,6 +38,7 @@ from autograder.gradebook.deadlines import (
     compute_timings,
     merge_deadlines,
     parse_timestamp,
+    read_deadlines,
     set_aside_invalid_timestamp,
 )
 from autograder.gradebook.gradebook_records import (
@@ -991,3 +993,29 @@ def test_a_new_due_date_extends_that_of_course_toml_or_else_the_gradebook_s():
     long_text = ClassList(people={"ada": Person(student="ada", submission_times={LAB: "x" * 41})})
     with pytest.raises(ClassListError, match=f"ada: '{'x' * 40}' is no time when {LAB}"):
         long_text.read_roster_submission_times(policy)
+
+
+def test_a_notebook_of_the_largest_size_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(classroom_module, "MAX_NOTEBOOK_BYTES", 3)
+    path = tmp_path / "x.ipynb"
+    path.write_bytes(b"123")
+    assert classroom_module.read_notebook(path) == (b"123", "")
+    path.write_bytes(b"1234")
+    data, reason = classroom_module.read_notebook(path)
+    assert data is None and reason.startswith("The file is 0 MB; a notebook of at most 0 MB can be")
+
+
+def test_labs_without_a_date_in_the_gradebook_have_no_due_date():
+    class Rows(list):
+        def join(self, *conditions):
+            return self
+
+    due = datetime(2026, 1, 2)
+    tables = [
+        Rows([(LAB, due), ("training", None)]),
+        Rows([("ada", LAB, timedelta(days=1)), ("bo", LAB, None)]),
+    ]
+    policy = Policy(due_dates=dict.fromkeys((LAB, "training")))
+    found = read_deadlines(lambda *columns: tables.pop(0), policy, ClassList())
+    assert found == Deadlines({LAB: due}, {("ada", LAB): timedelta(days=1)})
+    assert read_deadlines(None, policy, ClassList()) == Deadlines()

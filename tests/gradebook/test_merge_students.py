@@ -3,6 +3,7 @@
 import shutil
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from command import autograder
@@ -10,8 +11,10 @@ from graded_class import LAB, by_hand, copy_gradebook, enrol, fill, results
 from our_course import COURSE, lab
 
 from autograder.core.files import write_file
+from autograder.gradebook import merge_students
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.gradebook_records import (
+    GradebookRecord,
     ReplacedAnswerMark,
     read_manual_marks_of_earlier_answers,
 )
@@ -179,3 +182,67 @@ def test_the_command(split):
     assert "1 student with several folders merged. Run `autograder grade` next." in outcome.stderr
     again = autograder("merge", "--classroom", split.root)
     assert "0 students with several folders merged." in again.stderr
+
+
+OLD_MARK, OWN_MARK = ReplacedAnswerMark(2.0, "Old.", 0.5), ReplacedAnswerMark(1.0, "Own.")
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "is_same", "expected", "earlier", "withdrawn"),
+    [
+        (OLD_MARK, ReplacedAnswerMark(), True, OLD_MARK, {}, {}),
+        (
+            OLD_MARK,
+            ReplacedAnswerMark(),
+            False,
+            ReplacedAnswerMark(),
+            {"why": OLD_MARK},
+            {"why": {"old": OLD_MARK}},
+        ),
+        (OLD_MARK, OWN_MARK, True, OWN_MARK, {"why": OLD_MARK}, {}),
+        (OLD_MARK, OWN_MARK, False, OWN_MARK, {"why": OLD_MARK}, {"why": {"old": OLD_MARK}}),
+        (ReplacedAnswerMark(), OWN_MARK, True, OWN_MARK, {}, {}),
+        (
+            ReplacedAnswerMark(None, "Look."),
+            ReplacedAnswerMark(None, "Mine."),
+            True,
+            ReplacedAnswerMark(None, "Mine."),
+            {},
+            {},
+        ),
+        (
+            OLD_MARK,
+            ReplacedAnswerMark(None, "Mine."),
+            True,
+            ReplacedAnswerMark(2.0, "Mine.", 0.5),
+            {},
+            {},
+        ),
+    ],
+)
+def test_a_mark_of_the_older_submission_counts_for_an_equal_answer(
+    older, newer, is_same, expected, earlier, withdrawn
+):
+    def make_rows(mark):
+        grade = SimpleNamespace(
+            name="why",
+            manual_score=mark.score,
+            extra_credit=mark.extra_credit,
+            needs_manual_grade=mark.score is None,
+        )
+        comment = SimpleNamespace(name="why", manual_comment=mark.comment or None)
+        return SimpleNamespace(notebooks=[SimpleNamespace(grades=[grade], comments=[comment])])
+
+    loser, winner = make_rows(older), make_rows(newer)
+    record = GradebookRecord(answers={"why": "old" if is_same else "new"})
+    before = ReplacedAnswerMark(3.0)
+    loser_record = GradebookRecord(
+        answers={"why": "old"}, earlier={"other": before}, withdrawn={"other": {"x": before}}
+    )
+    merge_students._copy_manual_marks_to_newer(winner, loser, record, loser_record)
+    ((grade,), (comment,)) = winner.notebooks[0].grades, winner.notebooks[0].comments
+    found = ReplacedAnswerMark(grade.manual_score, comment.manual_comment or "", grade.extra_credit)
+    assert found == expected
+    assert grade.needs_manual_grade == (expected.score is None)
+    assert record.earlier == {"other": before, **earlier}
+    assert record.withdrawn == {"other": {"x": before}, **withdrawn}
