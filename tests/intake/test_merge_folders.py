@@ -72,3 +72,82 @@ def test_a_link_in_place_of_a_folder_is_left_alone(classroom, inbox, tmp_path):
     (classroom.submitted / "bob").symlink_to(tmp_path / "elsewhere")
     assert list_labs_of_student(classroom.root, "bob") == []
     assert (tmp_path / "elsewhere" / LAB / f"{LAB}.ipynb").is_file()
+
+
+def read_tree(root):
+    """Return the content of each file below a folder, by path."""
+    paths = [path for path in root.rglob("*") if path.is_file()]
+    return {path.relative_to(root).as_posix(): path.read_text() for path in paths}
+
+
+def write_class_of_two(root):
+    """Write the files that a class can have of one lab, for bob and robert, and bob's other lab."""
+    tops = {
+        "submitted": [f"{LAB}/{LAB}.ipynb"],
+        "autograded": [f"{LAB}/{LAB}.ipynb"],
+        "results": [f"{LAB}.{ending}" for ending in ("json", "counts", "recorded", "feedback")],
+        "collected": [f"{LAB}.uploads"],
+        "feedback": [f"{LAB}/page.html", "term.html"],
+        "submitted-earlier": [f"{LAB}/same.ipynb", f"{LAB}/{{student}}.ipynb"],
+    }
+    for student in ("bob", "robert"):
+        for top, names in tops.items():
+            files = {name.format(student=student): f"{student}'s".encode() for name in names}
+            write_files(root / top / student, files)
+        stamp = {"timestamp.txt": b"2026-11-20 14:03:22 UTC"}
+        write_files(root / "submitted" / student / LAB, stamp)
+    write_files(root / "submitted" / "bob" / "attention-masks", {"other.ipynb": b"bob's"})
+
+
+@pytest.mark.parametrize("source_is_newer", [True, False])
+def test_each_file_of_the_submission_that_counts_goes_with_it(tmp_path, source_is_newer):
+    write_class_of_two(tmp_path)
+    merge_lab_files(tmp_path, "bob", "robert", LAB, source_is_newer)
+    remove_empty_folders(tmp_path, "bob")
+    newer, older = ("bob's", "robert's") if source_is_newer else ("robert's", "bob's")
+    tree = read_tree(tmp_path)
+    names = [name for name in tree if name.startswith("submitted-earlier/robert") and "Z-" in name]
+    (earlier,) = [name for name in names if name.endswith(".ipynb")]
+    assert names and tree.pop(earlier) == older
+    assert tree.pop(earlier.replace(".ipynb", ".txt")) == "2026-11-20 14:03:22 UTC\n"
+    assert tree == {
+        **{f"results/robert/{LAB}.{end}": newer for end in ("json", "counts", "recorded")},
+        f"results/robert/{LAB}.feedback": newer,
+        f"autograded/robert/{LAB}/{LAB}.ipynb": newer,
+        f"submitted/robert/{LAB}/{LAB}.ipynb": newer,
+        f"submitted/robert/{LAB}/timestamp.txt": "2026-11-20 14:03:22 UTC",
+        f"collected/robert/{LAB}.uploads": "robert's",
+        f"feedback/robert/{LAB}/page.html": "robert's",
+        "feedback/robert/term.html": "robert's",
+        f"submitted-earlier/robert/{LAB}/same.ipynb": "robert's",
+        f"submitted-earlier/robert/{LAB}/robert.ipynb": "robert's",
+        f"submitted-earlier/robert/{LAB}/bob.ipynb": "bob's",
+        "submitted/bob/attention-masks/other.ipynb": "bob's",
+    }
+    assert list_labs_of_student(tmp_path, "bob") == ["attention-masks"]
+
+
+def test_a_result_stays_in_the_folder_that_keeps_its_submission(tmp_path):
+    """Without a submission of the other folder, a choice that robert's folder has stays."""
+    write_class_of_two(tmp_path)
+    (tmp_path / f"submitted/bob/{LAB}/{LAB}.ipynb").unlink()
+    assert not is_source_newer(tmp_path, "bob", "robert", LAB)
+    merge_lab_files(tmp_path, "bob", "robert", LAB, source_is_newer=True)
+    tree = read_tree(tmp_path)
+    assert not any("Z-" in name for name in tree)
+    assert tree[f"submitted/robert/{LAB}/{LAB}.ipynb"] == "robert's"
+    assert tree[f"results/robert/{LAB}.json"] == "robert's"
+    (tmp_path / f"submitted/robert/{LAB}/{LAB}.ipynb").unlink()
+    assert is_source_newer(tmp_path, "bob", "robert", LAB)
+
+
+@pytest.mark.parametrize(
+    "top", ["submitted", "submitted-earlier", "collected", "results", "autograded", "feedback"]
+)
+def test_files_in_any_one_folder_of_the_classroom_are_a_labs(tmp_path, top):
+    write_files(tmp_path / top, {"bob/qkv-attention.x/y": b"", "bob/.hidden": b"", "eve/z/y": b""})
+    assert list_labs_of_student(tmp_path, "bob") == [LAB]
+    (tmp_path / top / "bo").mkdir()
+    remove_empty_folders(tmp_path, "bo")
+    remove_empty_folders(tmp_path, "bob")
+    assert sorted(path.name for path in (tmp_path / top).iterdir()) == ["bob", "eve"]

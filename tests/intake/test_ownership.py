@@ -1,7 +1,8 @@
 """Ownership of files: no file of a student identifies a student, replaces another's or tells a time."""
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
 from itertools import product
 
 import downloads
@@ -22,8 +23,14 @@ from hypothesis import strategies as st
 
 from autograder.intake import ownership, roster
 from autograder.intake.filename_patterns import match_patterns
-from autograder.intake.names import escape_unprintable, normalise_name, to_nfc
+from autograder.intake.names import (
+    escape_unprintable,
+    normalise_name,
+    to_nfc,
+)
+from autograder.intake.ownership import SubmissionAccount
 from autograder.intake.roster import Person, PlatformIdentity, RosterError
+from autograder.intake.student_matching import StudentMatcher, UnmatchedFile
 
 NOTEBOOK_NAME = "qkv-attention.ipynb"
 CLASS = "Folder,Name,Email\nada,Ada L,ada@x.edu\nbob,Bob B,bob@x.edu\n"
@@ -589,6 +596,387 @@ def test_a_deeply_nested_list_of_gradescopes_is_refused(classroom, make_download
         )
         and report.exit_code == 1
     )
+
+
+# Whole answers of the finder of owners and of the matcher, without a run
+
+
+def make_context(roster_text="", **options):
+    """Return the state of a classroom with this roster."""
+    class_roster = roster.Roster()
+    if roster_text:
+        rows = roster.parse_csv_rows(roster_text, roster._field_of_header)
+        class_roster = roster._make_roster_from_rows(rows, [])
+    defaults = {
+        "labs": downloads.LABS,
+        "grade_ids": {},
+        "roster": class_roster,
+        "folders": (),
+        "folder_by_account": {},
+        "folder_by_student": {},
+        "person_by_folder": {},
+        "zone": None,
+        "default_zone": UTC,
+        "use_file_times": False,
+        "pattern": None,
+    }
+    return ownership.IntakeContext(**{**defaults, **options})
+
+
+def find_owners(paths, roster_text="", name="download", receipts=(), repositories=(), **options):
+    """Return the owner of each path of one download, in the order of the paths."""
+    finder = ownership.DownloadOwnership(
+        paths,
+        name,
+        make_context(roster_text, **options),
+        repositories=repositories,
+        receipts=dict(receipts),
+        metadata=lambda folder: {},
+    )
+    return [finder.find_owner(path) for path in paths]
+
+
+def folder_owner(name):
+    return SubmissionAccount(
+        platform="folder",
+        identities=(PlatformIdentity(any_identifier=name),),
+        default_folder=name,
+        account=name,
+        identified_by="the folder's name",
+    )
+
+
+IN_UTC = {"in_default_zone": True, "zone": "UTC"}
+# The account of one path of each form, with all of its fields.
+ACCOUNTS = {
+    f"cy_LATE_3_44_{NOTEBOOK_NAME}": SubmissionAccount(
+        platform="Canvas",
+        identities=(PlatformIdentity(name="cy", lms_id="3"),),
+        default_folder="cy-3",
+        account="3",
+        identified_by="Canvas's name of the file",
+        platform_path="cy_LATE_3_44_",
+        upload_number=44,
+        is_late=True,
+    ),
+    f"anon_x_5_{NOTEBOOK_NAME}": SubmissionAccount(
+        platform="Canvas",
+        identities=(PlatformIdentity(name="anon_x"),),
+        default_folder="anon_x",
+        account="anon_x",
+        identified_by="Canvas's name of the file",
+        platform_path="anon_x_5_",
+        upload_number=5,
+    ),
+    f"Ada L_12_assignsubmission_file/a/{NOTEBOOK_NAME}": SubmissionAccount(
+        platform="Moodle",
+        identities=(PlatformIdentity(name="Ada L", participant="12"),),
+        default_folder="Ada L",
+        account="12",
+        identified_by="Moodle's name of the file",
+        platform_path="Ada L_12_assignsubmission_file/",
+    ),
+    f"1-2 - Ada - Oct 3, 2026 926 AM/{NOTEBOOK_NAME}": SubmissionAccount(
+        platform="Brightspace",
+        identities=(PlatformIdentity(name="Ada", brightspace="1"),),
+        default_folder="Ada",
+        account="1",
+        identified_by="Brightspace's name of the file",
+        platform_path="1-2 - Ada - Oct 3, 2026 926 AM/",
+        time=datetime(2026, 10, 3, 9, 26, tzinfo=UTC),
+        **IN_UTC,
+    ),
+    f"L_ada_attempt_2026-11-20-14-03-22_{NOTEBOOK_NAME}": SubmissionAccount(
+        platform="Blackboard",
+        identities=(PlatformIdentity(login="ada"),),
+        default_folder="ada",
+        account="ada",
+        identified_by="Blackboard's name of the file",
+        platform_path="L_ada_attempt_2026-11-20-14-03-22",
+        time=datetime(2026, 11, 20, 14, 3, 22, tzinfo=UTC),
+        **IN_UTC,
+    ),
+    f"qkv-attention-Ada-L/{NOTEBOOK_NAME}": SubmissionAccount(
+        platform="GitHub",
+        identities=(PlatformIdentity(github="ada-l", any_identifier="ada-l"),),
+        default_folder="ada-l",
+        account="ada-l",
+        identified_by="GitHub's name of the repository",
+        platform_path="qkv-attention-Ada-L/",
+    ),
+    f"submitted/ada/hw1/{NOTEBOOK_NAME}": SubmissionAccount(
+        platform="nbgrader",
+        identities=(PlatformIdentity(student="ada"),),
+        default_folder="ada",
+        account="ada",
+        identified_by="nbgrader's folder",
+        platform_path="submitted/ada/hw1/",
+        lab="hw1",
+    ),
+    f"Ada L - {NOTEBOOK_NAME}": SubmissionAccount(
+        platform="Google Classroom",
+        identities=(PlatformIdentity(name="Ada L"),),
+        default_folder="Ada L",
+        account=f"Ada L - {NOTEBOOK_NAME}",
+        identified_by="the file's name, which the student chose",
+        student_chosen=True,
+        platform_path="Ada L - ",
+    ),
+    "ada.zip": SubmissionAccount(
+        platform="file",
+        identities=(PlatformIdentity(any_identifier="ada"),),
+        default_folder="ada",
+        account="ada.zip",
+        identified_by="the file's name, which its student may have chosen",
+        student_chosen=True,
+    ),
+    f"ada/{NOTEBOOK_NAME}": folder_owner("ada"),
+}
+
+
+@pytest.mark.parametrize("path", ACCOUNTS)
+def test_a_path_of_each_form_gives_its_account_and_what_is_known_of_the_upload(path):
+    for folder in ("", "Lab 2/"):
+        (owner,) = find_owners([f"{folder}{path}"])
+        expected = ACCOUNTS[path]
+        if expected.platform == "nbgrader" and folder:
+            continue  # nbgrader's folder is at the top
+        if expected.student_chosen:
+            expected = replace(expected, account=f"{folder}{path}")
+        assert owner == expected
+        for field in fields(SubmissionAccount):
+            assert getattr(owner, field.name) == getattr(expected, field.name), field.name
+
+
+NOBODYS = ownership.NO_OWNER_MESSAGE
+SEVERAL = (
+    "{!r} seems to hold several people's submissions. If it is a download and no student's folder, "
+    "collect it by itself."
+)
+EITHER = (
+    "It cannot be told whether 'a' or {!r} is the student's name. Collect 'a' by itself if it holds "
+    "the class, say with --pattern where the name stands, or put a roster that tells them apart into "
+    "the classroom as roster.csv."
+)
+UNCERTAIN_LOGIN = (
+    "It cannot be told where the assignment's name ends and the student's begins in {!r}. Keep "
+    "Blackboard's text files beside the submissions, or put a roster that tells them apart into the "
+    "classroom as roster.csv."
+)
+
+
+@pytest.mark.parametrize(
+    ("paths", "owners"),
+    [
+        # A folder with a name that many give is nobody's, and stays so beside a student's.
+        (["work/qkv-attention.ipynb", "ada/final.ipynb"], [NOBODYS, "ada"]),
+        (["a/b/x.ipynb"], [EITHER.format("b")]),
+        (["a/x.ipynb"], [EITHER.format("x")]),
+        (["a/qkv-attention/x.ipynb"], ["a"]),
+        (["a/x.ipynb", "ada/qkv-attention.ipynb"], ["a", "ada"]),
+        (["a/x.ipynb", "a/y.zip", "ada/final.zip"], [SEVERAL.format("a")] * 2 + ["ada"]),
+        (["Lab 2/ada/final.ipynb", "bo/final.ipynb"], [SEVERAL.format("Lab 2"), "bo"]),
+        (["Lab 2/ada/final.ipynb", "Lab 3/bo/final.ipynb"], ["ada", "bo"]),
+        (["a/x.ipynb", "Lab 2/final.ipynb"], [EITHER.format("x"), SEVERAL.format("Lab 2")]),
+        (["x.ipynb"], [NOBODYS]),
+        (["final.ipynb", "qkv-attention.ipynb"], [NOBODYS, NOBODYS]),
+        (["x.ipynb", "y.ipynb", "final.ipynb"], ["x", "y", NOBODYS]),
+        (
+            ["x_a_b_attempt_2026-11-20-14-03-22_q.ipynb"],
+            [UNCERTAIN_LOGIN.format("x_a_b")],
+        ),
+        (
+            ["A B_assignsubmission_file/q.ipynb"],
+            [
+                "Moodle gives no number in its name: it comes from those who are in no group. Look up "
+                "in Moodle who that is, and put it into a folder called after the student."
+            ],
+        ),
+        (
+            ["ada_1_2_3_4_q.ipynb"],
+            [
+                "It cannot be told where Canvas's part of the name ends: a person's own name may look "
+                "like it. Download the submissions in folders, or say with --pattern where the name "
+                "stands."
+            ],
+        ),
+        (
+            ["ada_1_2_q.ipynb", "bo_3_4_q.ipynb", "cy/q.ipynb", "loose.ipynb"],
+            [
+                "ada-1",
+                "bo-3",
+                "It lies beside as many names of a platform's form, and its name is not of that form. "
+                "Collect it by itself, or use --pattern.",
+                NOBODYS,
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_an_owner_or_what_to_do(paths, owners):
+    found = find_owners(paths)
+    if owners[0] == "ada-1":  # half of the names are no majority
+        assert all("no more than half are of one form" in owner for owner in found[:2])
+        found[:2] = owners[:2]
+    names = [o if isinstance(o, str) else o.default_folder for o in found]
+    assert names == owners
+
+
+@pytest.mark.parametrize(
+    ("paths", "owners"),
+    [
+        (["a/x.ipynb"], ["a"]),
+        (["work/x.ipynb"], ["work"]),  # a generic name that the roster has
+        (["Lab 2/x.ipynb"], ["Lab 2"]),
+        (["a/x.ipynb", "a/y.ipynb"], ["a", "a"]),
+        (["a/b/q.ipynb", "eve/x/q.ipynb"], ["a", "eve"]),
+        (["a.ipynb"], ["a"]),
+        (["x_y_a_attempt_2026-11-20-14-03-22_q.ipynb"], ["a"]),
+        (["x_work_a_attempt_2026-11-20-14-03-22_q.ipynb"], ["a"]),
+        (["x_y_eve_attempt_2026-11-20-14-03-22_q.ipynb"], [UNCERTAIN_LOGIN.format("x_y_eve")]),
+    ],
+)
+def test_a_name_that_the_roster_has_is_a_students(paths, owners):
+    found = find_owners(paths, "Login\na\nwork\nLab 2\n")
+    assert [o if isinstance(o, str) else o.default_folder for o in found] == owners
+
+
+def match_students(accounts, roster_text="", lab=QKV, **options):
+    """Return the folder, or folders, of each account; the message if there is none."""
+    matcher = StudentMatcher(make_context(roster_text, **options), [(lab, a) for a in accounts])
+    results = []
+    for account in accounts:
+        try:
+            students = matcher.match(lab, account)
+            results.append(" & ".join(student.folder for student in students))
+        except UnmatchedFile as error:
+            results.append(str(error))
+    return results
+
+
+def platform_account(platform, *identities, account="", **options):
+    account = account or identities[0].distinguishing_identifier
+    folder = identities[0].default_folder
+    return SubmissionAccount(
+        platform=platform, identities=identities, default_folder=folder, account=account, **options
+    )
+
+
+ADA = {"name": "Ada L"}
+TWO_ADAS = "Name,Login\nAda L,ada1\nAda L,ada2\n"
+COLUMNS = {
+    "Canvas": "a column ID, with Canvas's numbers",
+    "Moodle": "a column Identifier, with the numbers in the names (the assignment's grading worksheet has them)",
+    "Brightspace": "a column 'Brightspace ID', with the numbers that the names begin with",
+    "Blackboard": "a column Login",
+    "Gradescope": "a column SID or Email",
+    "GitHub": "a column GitHub",
+    "folder": "a column Login, and folders called after the logins",
+}
+
+
+@pytest.mark.parametrize("platform", COLUMNS)
+def test_people_of_one_name_are_told_apart_by_a_column_of_the_platform(platform):
+    first = platform_account(platform, PlatformIdentity(**ADA), account="1")
+    second = platform_account(platform, PlatformIdentity(**ADA), account="2")
+    several = f"2 people in the roster could be 'Ada L'. Add {COLUMNS[platform]}."
+    assert match_students([first], TWO_ADAS) == [several]
+    both = f"{platform} 'Ada L (1)' and {platform} 'Ada L (2)' would all be 'Ada L', and may be several people."
+    remedy = f"Say in roster.csv which is whose: {COLUMNS[platform]}."
+    assert match_students([first, second], "Name,Login\nAda L,ada1\n") == [f"{both} {remedy}"] * 2
+    remedy = f"A name alone does not tell them apart: {ownership.ROSTER_REMEDY}."
+    assert match_students([first, second]) == [f"{both} {remedy}"] * 2
+    other = platform_account("Otter", PlatformIdentity(**ADA), account="2")
+    remedy = "Collect each by itself; the later one with --replace, if they are one person's."
+    (reason, _) = match_students([first, other])
+    assert reason == both.replace(f"and {platform}", "and Otter") + f" {remedy}"
+
+
+@pytest.mark.parametrize(
+    ("identity", "reason"),
+    [
+        (
+            PlatformIdentity(name="Eve", login="e", email="e@x", lms_id="7", sid="8", github="g"),
+            "Nobody in the roster is 'Eve' or 'e' or 'e@x' or '7' or '8' or 'g'. Add a line to "
+            "roster.csv and collect it again.",
+        ),
+        (
+            PlatformIdentity(any_identifier="eve", student="eve"),
+            "Nobody in the roster is 'eve'. Add a line to roster.csv and collect it again.",
+        ),
+        (
+            PlatformIdentity(participant="7"),
+            "Nobody in the roster is this one. Add a line to roster.csv and collect it again.",
+        ),
+        (
+            PlatformIdentity(name="Bo Li", lms_id="9"),
+            "The roster has 'Bo Li', but as '13', not '9'. If they are one person, correct "
+            "roster.csv; if not, add a line to it, and collect it again.",
+        ),
+    ],
+)
+def test_a_submitter_whom_the_roster_does_not_have_is_described(identity, reason):
+    (found,) = match_students([platform_account("Canvas", identity)], "Name,ID\nBo Li,13\n")
+    assert found == reason
+
+
+def test_one_account_under_two_names_is_nobodys():
+    names = ("Ada L", "Bo")
+    accounts = [
+        platform_account("Moodle", PlatformIdentity(name=name, participant="5")) for name in names
+    ]
+    reason = (
+        "Moodle's '5' is one account's, and here it stands beside the names 'Ada L' and 'Bo'. Look up "
+        "there whose it is, and collect that one by itself."
+    )
+    assert match_students(accounts) == [reason] * 2
+    accounts = [replace(account, platform="Brightspace") for account in accounts]
+    assert match_students(accounts) == ["Ada L", "Bo"]
+
+
+SECOND_DOWNLOAD = (
+    "'ada (2)' may be a second download of 'ada', or another person's: rename it, or "
+    f"{ownership.ROSTER_REMEDY}."
+)
+ANOTHER_CASE = (
+    "'Ada' and 'ada' differ only in case, and may be one person or two: rename one, or "
+    f"{ownership.ROSTER_REMEDY}."
+)
+
+
+@pytest.mark.parametrize(
+    ("folders", "name", "result"),
+    [
+        ((), "ada (2)", "ada (2)"),
+        (("ada",), "ada (2)", SECOND_DOWNLOAD),
+        (("bo",), "ada (2)", "ada (2)"),
+        (("ada",), "Ada", ANOTHER_CASE),
+        (("Ada", "ada"), "Ada", "Ada"),
+    ],
+)
+def test_a_folder_beside_one_of_nearly_the_same_name(folders, name, result):
+    account = replace(folder_owner(name), default_folder=name)
+    assert match_students([account], folders=folders) == [result]
+    moodle = platform_account("Moodle", PlatformIdentity(name=name), account="7")
+    if result == SECOND_DOWNLOAD:  # a platform writes no such numbers
+        result = moodle.default_folder
+    elif result == "ada (2)":
+        return
+    assert match_students([moodle], folders=folders) == [result]
+
+
+def test_a_person_keeps_the_folder_that_is_there():
+    roster_text = "Name,Login,ID\nAda L,ada1,7\n"
+    account = platform_account("Canvas", PlatformIdentity(name="adal", lms_id="7"))
+    by_account = {("Canvas", "7"): "old", ("Moodle", "7"): "other"}
+    for options, folder in (
+        ({}, "ada1"),
+        ({"folder_by_account": by_account}, "old"),
+        ({"folder_by_account": by_account, "folder_by_student": {"ada1": "mine"}}, "mine"),
+        ({"folder_by_account": by_account, "folders": ("ada1",)}, "ada1"),
+    ):
+        assert match_students([account], roster_text, **options) == [folder]
+    assert match_students([account], folder_by_account=by_account) == ["old"]
+    assert match_students([account]) == ["adal"]
 
 
 # Property: any set of people and names

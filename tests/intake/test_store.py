@@ -1,11 +1,13 @@
 """Filing attempts: the one that counts, the earlier ones, and the report."""
 
+import hashlib
 import io
 import json
 import os
 import shutil
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,10 +43,13 @@ from autograder.intake import Origin, read_origin, store
 from autograder.intake.collect import (
     MAX_LISTED_NAMES,
     MAX_TABLE_ROWS,
+    CollectionReport,
+    SubmittersAndAbsentees,
     _join_first_names_and_count_others,
     _limit_rows_per_student,
 )
 from autograder.intake.finder import FileOutcome, FileReport
+from autograder.intake.roster import PlatformIdentity
 
 
 def test_the_newest_attempt_wins_and_the_others_are_kept(classroom, make_download):
@@ -754,3 +759,148 @@ def test_rows_are_left_out_of_each_students_rows_of_one_outcome(student):
     assert (rest.student, rest.outcome) == (student, FileOutcome.REFUSED)
     of_others = report(0, FileOutcome.REFUSED, "bo.zip")
     assert (of_others in _limit_rows_per_student([*refused, of_others])) == (not student)
+
+
+EVERY_LINE_OF_A_SUMMARY = """\
+1,200 filed, 1 refused, 2 files beside them that are no notebooks, 1 system file ignored.
+Replaced, the earlier ones being in submitted-earlier/: ada (l).
+Filed under names that students chose themselves, so look at them: bo.
+2 submissions without a time stamp, and so without a late penalty: nothing says when they came. \
+roster.csv may, in a column 'Submitted <lab>'.
+The time was read anew, in the zone that you named: cy (l).
+The times that an earlier run read in another zone stay; say --timezone to change them: di (l).
+a note
+l: only 1 of 20 students submitted it (s0). Is it a mistake?
+m: 1 submission missing (s1)."""
+
+
+def test_a_summary_has_a_line_for_each_thing_that_happened():
+    def row(student, outcome=FileOutcome.FILED, **values):
+        return FileReport(source=student, student=student, lab="l", outcome=outcome, **values)
+
+    names = tuple(f"s{number}" for number in range(20))
+    rows = [
+        row("ada", replaced_path="x"),
+        row("bo", student_chosen=True),
+        row("cy", time_changed=True),
+        row("di", time_kept=True),
+        row("eve", FileOutcome.REFUSED, student_chosen=True),
+    ]
+    report = CollectionReport(
+        files=(*rows, *[row("s")] * 1196),
+        notes=("a note",),
+        missing={
+            "l": SubmittersAndAbsentees(names[:1], names[1:]),
+            "m": SubmittersAndAbsentees(names[:1], names[1:2]),
+        },
+        untimed_count=2,
+        junk_count=1,
+        other_file_count=2,
+    )
+    assert report.summary.splitlines() == EVERY_LINE_OF_A_SUMMARY.splitlines()
+    assert CollectionReport(files=(), missing={}).summary == "nothing found."
+    nobody = CollectionReport(files=(), missing={"l": SubmittersAndAbsentees((), names[:3])})
+    assert nobody.summary.splitlines()[1] == "l: 3 submissions missing (s0, s1, s2)."
+
+
+@pytest.mark.parametrize("outcome", FileOutcome)
+def test_each_outcome_has_its_exit_code_and_its_row_in_the_table(outcome):
+    file = FileReport(
+        source="a/b", student="a", lab="l", outcome=outcome, reason="so", identified_by="hand"
+    )
+    report = CollectionReport(files=(file, replace(file, needs_review=True)), missing={})
+    is_routine = outcome in ("filed", "unchanged", "older")
+    assert report.exit_code == int(not is_routine and outcome != "ignored")
+    table = report.make_review_table()
+    lines = [cell.plain for cell in table.columns[1].cells]
+    assert lines == ["a/b\na, l (known by hand)\nso"] * (1 if is_routine else 2)
+    assert [cell.plain for cell in table.columns[0].cells] == [outcome] * len(lines)
+    routine = replace(file, needs_review=False)
+    has_table = CollectionReport(files=(routine,), missing={}).make_review_table() is not None
+    assert has_table == (not is_routine)
+
+
+def test_the_rows_of_the_table_are_in_the_order_of_the_outcomes():
+    outcomes = [FileOutcome.UNMATCHED, FileOutcome.IGNORED, FileOutcome.OLDER, FileOutcome.REFUSED]
+    files = [FileReport(source=outcome, outcome=outcome, needs_review=True) for outcome in outcomes]
+    table = CollectionReport(files=tuple(files), missing={}).make_review_table()
+    assert [cell.plain for cell in table.columns[1].cells] == [
+        "older",
+        "ignored",
+        "refused",
+        "unmatched",
+    ]
+
+
+CANVAS = {"platform": "Canvas", "lms_id": "7"}
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "is_newer"),
+    [
+        (Origin(**CANVAS, number=2, time=1), Origin(**CANVAS, number=1, time=9), True),
+        (Origin(**CANVAS, number=2, inside=3), Origin(**CANVAS, number=2, inside=2), True),
+        (Origin(**CANVAS, number=2, time=9), Origin(**CANVAS, number=2, time=1), False),
+        (Origin(platform="Canvas", lms_id="8", number=2), Origin(**CANVAS, time=1), False),
+        (Origin(platform="Moodle", number=2, time=1), Origin(platform="Moodle", time=2), False),
+        (Origin(time=1, inside=2, number=1), Origin(time=1, inside=1, number=2), True),
+        (Origin(time=1, number=2), Origin(time=1, number=1), True),
+        (Origin(time=1, number=2), Origin(time=1, number=2), False),
+    ],
+)
+def test_of_two_origins_the_upload_or_the_time_tells_the_newer(new, old, is_newer):
+    assert new.is_newer_than(old) is is_newer
+    if is_newer:
+        assert not old.is_newer_than(new)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_another"),
+    [
+        (Origin(platform="Moodle", account="1"), Origin(platform="Moodle", account="2"), True),
+        (Origin(platform="Moodle", account="1"), Origin(platform="Moodle", account="1"), False),
+        (Origin(platform="Moodle", account="1"), Origin(platform="Canvas", account="1"), True),
+        (Origin(platform="Moodle", account="1"), Origin(), False),
+        (Origin(), Origin(platform="Moodle", account="1"), False),
+        (Origin(platform="Moodle", participant="1"), Origin(platform="Moodle", account="2"), True),
+        (Origin(platform="Canvas", lms_id="1"), Origin(platform="Canvas", account="2"), True),
+        (Origin(platform="Canvas", lms_id="1"), Origin(platform="Canvas", account="1"), False),
+        (Origin(platform="Canvas"), Origin(platform="Canvas", account="1"), False),
+        (
+            Origin(platform="folder", account="e\u0301"),
+            Origin(platform="folder", account="é"),
+            False,
+        ),
+    ],
+)
+def test_two_origins_are_of_two_accounts_only_if_both_name_one(old, new, is_another):
+    assert old.is_from_another_account(new) is is_another
+
+
+def test_an_origin_gives_the_roster_the_identifiers_of_its_platform():
+    facts = {"name": "n", "login": "l", "email": "e", "sid": "s", "participant": "p"}
+    for platform, kinds in {
+        "Canvas": {"lms_id": "7"},
+        "Brightspace": {"brightspace": "7"},
+        "GitHub": {"lms_id": "7", "github": "a"},
+    }.items():
+        origin = Origin(platform=platform, account="a", lms_id="7", **facts)
+        assert origin.identity == PlatformIdentity(**facts, **kinds), platform
+
+
+def test_a_submission_put_there_by_hand_has_only_its_time_and_hash(tmp_path):
+    place = f"submitted/ada/{QKV}"
+    assert store.read_stored_submission(tmp_path, "ada", QKV) == (None, None)
+    write_files(tmp_path / place, {"b.ipynb": b"x", ".c.ipynb": b"z"}, modified_at=1_800_000_000)
+    sha256 = hashlib.sha256(b"x").hexdigest()
+    path = tmp_path / place / "b.ipynb"
+    found = store.read_stored_submission(tmp_path, "ada", QKV)
+    assert found == (path, Origin(time=1_800_000_000, sha256=sha256))
+    write_files(tmp_path / place, {"timestamp.txt": b"2026-11-20 14:03:22 UTC"})
+    text = "2026-11-20 14:03:22 UTC"
+    origin = Origin(submission_time=text, time=1_795_183_402, sha256=sha256)
+    assert store.read_stored_submission(tmp_path, "ada", QKV) == (path, origin)
+    write_files(tmp_path / place, {"d.ipynb": b"y"})
+    assert store.read_stored_submission(tmp_path, "ada", QKV) == (None, None)
+    write_files(tmp_path / place, {f"{QKV}.ipynb": b"w"})
+    assert store.read_stored_submission(tmp_path, "ada", QKV)[0].name == f"{QKV}.ipynb"
