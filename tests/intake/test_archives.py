@@ -736,3 +736,96 @@ def test_a_zip_in_a_zip_is_kept_in_memory_up_to_a_size_and_read_up_to_another(se
         with archives.ZipReader(UTC)._copy_inner_zip_to_temporary_file(zip_file) as file:
             assert file._rolled == is_on_disk
     assert limits == [9, 9]
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("is_class_download", [False, True])
+def test_the_members_of_a_zip_are_listed_in_the_order_of_their_names(tmp_path, is_class_download):
+    link = zip_member("link.ipynb", mode=stat.S_IFLNK | 0o777)
+    members = [
+        (zip_member("b.ipynb", OLDER), b"1"),
+        (zip_member("x", raw="a\\c.ipynb"), b""),
+        (link, b"b.ipynb"),
+        (zip_member("d/", OLDER), b""),
+        (zip_member("b.ipynb", NEWER), b"22"),
+        (zip_member("x", raw="../e.ipynb"), b""),
+        (zip_member(".git/config"), b""),
+        (zip_member("sub/.git/config"), b""),
+    ]
+    path = make_zip(tmp_path / "x.zip", members)
+    zip_file = archives.IncomingFile(
+        path="x.zip", disk_path=path, is_class_download=is_class_download
+    )
+    with archives.ZipReader(UTC) as zips:
+        listing = zips.list_members(zip_file)
+        content = archives.read_content(listing.files[2], 2)
+        with pytest.raises(FileRefused, match=r"^It has 0 MB; 0 MB are the most\.$"):
+            archives.read_content(listing.files[2], 1)
+    twice = {"note": "The zip holds this name more than once; the last one counts."}
+    if is_class_download:
+        twice = {"problem": "The zip holds 2 files of this name, which may be several people's."}
+    expected = [
+        ("../e.ipynb", {"problem": "Its name leads out of the folder (..)."}),
+        ("a/c.ipynb", {"note": "Its name has backslashes; they were taken as slashes."}),
+        ("b.ipynb", twice),
+        ("link.ipynb", {"problem": "It is a link; links are not followed."}),
+    ]
+    found = [(f.path, f.problem, f.note) for f in listing.files]
+    assert found == [(p, r.get("problem", ""), r.get("note", "")) for p, r in expected]
+    assert content == b"22" and listing.files[2].time == datetime(*NEWER, tzinfo=UTC).timestamp()
+    assert (listing.junk_count, listing.repositories) == (2, {"", "sub"})
+
+
+def test_a_folder_that_cannot_be_listed_is_named(tmp_path, monkeypatch):
+    write_files(tmp_path, {"a/b/lab.ipynb": b"", "a/lab.ipynb": b"", "junk/.DS_Store": b""})
+    scandir = os.scandir
+
+    def refuse(path):
+        if path.name in refused:
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(archives.os, "scandir", refuse)
+    reason = "The folder cannot be read (Permission denied)."
+    for refused, rows in (
+        (["b"], [("a/b", reason), ("a/lab.ipynb", "")]),
+        ([tmp_path.name], [(".", reason)]),
+    ):
+        listing = archives.list_folder(tmp_path, set())
+        assert [(file.path, file.problem) for file in listing.files] == rows
+        assert listing.junk_count == (1 if refused == ["b"] else 0)
+
+
+@pytest.mark.parametrize(
+    ("size", "limit", "message"),
+    [(2_600_000_000, 500_000_000, "2,600 MB; 500 MB"), (1_500_001, 1_499_999, "2 MB; 1 MB")],
+)
+def test_a_size_is_said_in_megabytes(size, limit, message):
+    assert archives._size_message(size, limit) == f"It has {message} are the most."
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (OSError(28, "No space left."), "No space left"),
+        (ValueError("bad\nworse"), "bad"),
+        (RecursionError(), "RecursionError"),
+        (ValueError("a\x1b" + "b" * 200), f"a\\x1b{'b' * 67}…{'b' * 36}"),
+    ],
+)
+def test_an_error_is_described_in_one_short_line(error, text):
+    assert archives.describe_error(error) == text
+
+
+def test_a_temporary_copy_of_a_zip_lies_in_the_classroom_if_there_is_one(tmp_path, monkeypatch):
+    folders = []
+    monkeypatch.setattr(
+        archives.tempfile,
+        "SpooledTemporaryFile",
+        lambda dir, **options: folders.append(dir) or io.BytesIO(),
+    )
+    for folder in (tmp_path, tmp_path / "missing", None):
+        zip_file = archives.IncomingFile(path="x.zip")
+        with archives.ZipReader(UTC, folder)._copy_inner_zip_to_temporary_file(zip_file):
+            pass
+    assert folders == [str(tmp_path), None, None]

@@ -600,3 +600,58 @@ def test_a_time_is_one_from_1970_to_the_calendars_end():
     times = {0.0: 0.0, 1.0: 1.0, last: last, MAX_CALENDAR_SECONDS: 0.0, -1.0: 0.0, None: 0.0}
     for time_of_file, valid in times.items():
         assert finder._valid_time(time_of_file) == valid, time_of_file
+
+
+ZIP_IN_ZIP = "It is a zip in a zip in a zip, and is not opened. Unpack the outer one."
+
+
+def test_each_file_of_a_download_has_its_row_in_the_report(classroom, inbox):
+    deepest = zip_bytes({"additive-attention.ipynb": notebook(), "x/.DS_Store": b""})
+    members = {
+        "Ada L_1_assignsubmission_file_/qkv-attention.ipynb": notebook("ada"),
+        "Ada L_1_assignsubmission_file_/data.csv": b"",
+        "Bo Li_2_assignsubmission_file_/d.pdf": b"",
+        "Bo Li_2_assignsubmission_file_/c.pdf": b"",
+        "Bo Li_2_assignsubmission_file_/b.pdf": b"",
+        "Bo Li_2_assignsubmission_file_/a.pdf": b"",
+        "Cy_3_assignsubmission_onlinetext_/onlinetext.html": b"",
+        "Cy_3_assignsubmission_file_/work.ZIP": zip_bytes(
+            {"z.zip": deepest, "Cy_3_text.html": b""}
+        ),
+        "Di_4_assignsubmission_file_/all.zip": zip_bytes({"b.csv": b"", "a.csv": b""}),
+        "Eve_5_assignsubmission_file_/none.zip": zip_bytes({"a/.DS_Store": b""}),
+        "Fay_6_assignsubmission_file_/what.ipynb": notebook(),
+        "Gus_7_assignsubmission_file_/bad.zip": b"PK",
+        "index.html": b"",
+    }
+    make_zip(inbox / "class.ZIP", members)
+    make_zip(inbox / "empty.zip", {})
+    write_files(inbox, {"junk/Thumbs.db": b"", "hopper_1_2_attention-masks.ipynb": notebook()})
+    names = ("class.ZIP", "empty.zip", "junk", "hopper_1_2_attention-masks.ipynb")
+    report = collect([inbox / name for name in names], classroom)
+    by_name = "Moodle's name of the file"
+    top = "class.ZIP/{}_assignsubmission_file_/{}"
+    unlabelled = (
+        "Neither its name nor its cells say which lab it is for. Rename it, such as "
+        "additive-attention.ipynb, and collect it again."
+    )
+    typed = "It is text typed into a page; only a notebook can be marked."
+    rows = [
+        (top.format("Ada L_1", "qkv-attention.ipynb"), "filed", "Ada L", "", by_name),
+        (top.format("Cy_3", "work.ZIP/z.zip"), "refused", "Cy", ZIP_IN_ZIP, by_name),
+        (top.format("Di_4", "all.zip"), "unmatched", "Di", "No notebook is in this zip, only a.csv, b.csv.", by_name),
+        (top.format("Eve_5", "none.zip"), "unmatched", "Eve", "No notebook is in this zip.", by_name),
+        (top.format("Fay_6", "what.ipynb"), "unmatched", "Fay", unlabelled, by_name),
+        ("hopper_1_2_attention-masks.ipynb", "filed", "hopper-1", "", "Canvas's name of the file"),
+        ("class.ZIP", "without a notebook", "Bo Li", "No notebook was submitted, only a.pdf, b.pdf, c.pdf and 1 more.", ""),
+        ("class.ZIP", "ignored", "", "No notebooks, and in no student's folder: index.html.", ""),
+        ("class.ZIP/Cy_3_assignsubmission_onlinetext_/onlinetext.html", "ignored", "", typed, ""),
+        ("empty.zip", "unmatched", "", "There is nothing in it.", ""),
+        ("junk", "unmatched", "", "There is nothing in it but files of the system.", ""),
+    ]  # fmt: skip
+    damaged = top.format("Gus_7", "bad.zip")
+    found = [(f.source, f.outcome, f.student, f.reason, f.identified_by) for f in report.files]
+    assert [row[:3] for row in found if row[0] == damaged] == [(damaged, "refused", "Gus")]
+    assert sorted(row for row in found if row[0] != damaged) == sorted(rows)
+    # Beside them are the files of Ada's and Cy's that are no notebooks, and the system's.
+    assert (report.other_file_count, report.junk_count) == (2, 2)

@@ -157,3 +157,55 @@ def test_the_name_of_a_folder_has_up_to_so_many_bytes():
         assert make_safe_folder_name(name) == name
         assert make_safe_folder_name(f"{name}a") != f"{name}a"
     assert len(make_safe_folder_name("a" * (2 * half + 1))) == names.MAX_FOLDER_NAME_BYTES
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "stem"),
+    [
+        ("x/a b.IPYNB", "notebook", "a b"),
+        ("a.ipynb.txt", "notebook", "a"),
+        ("a.ipynb.json", "notebook", "a"),
+        ("a.zip.ipynb", "notebook", "a"),
+        ("a.ipynb.Zip", "zip", "a.ipynb"),
+        ("x/A.ZIP", "zip", "A"),
+        ("a.ipynb/b.txt", "", "b.txt"),
+        ("a.zipped", "", "a.zipped"),
+    ],
+)
+def test_the_end_of_a_name_tells_the_kind_of_the_file_in_any_case(path, kind, stem):
+    kinds = (names.is_notebook(path), names.is_zip(path))
+    assert kinds == (kind == "notebook", kind == "zip")
+    assert names.get_stem(path) == stem
+
+
+CONTAINERS = "submissions submitted downloads exports HW-3 class course term week_2 assignments"
+GENERIC = "untitled notebook work final solutions answer project src code main new old test_2"
+
+
+@pytest.mark.parametrize(
+    ("named", "is_class", "is_generic"),
+    [
+        ([*CONTAINERS.split(), "Lab 2", "hand ins", "home work", "attention labs"], True, True),
+        ([*GENERIC.split(), "my work", "Copy"], False, True),
+        (["qkv-attention", "QKV attention.ipynb", "x-submissions"], True, False),
+        (["jane", "lab jane", "submissions-x", "my qkv-attention", "final_v2"], False, False),
+    ],
+)
+def test_a_name_is_a_classs_or_generic_or_a_students(named, is_class, is_generic):
+    for name in named:
+        kinds = (names.is_named_like_class_folder(name, ["qkv-attention"]), is_generic_name(name))
+        assert kinds == (is_class, is_generic), name
+
+
+def test_a_copys_number_stands_behind_a_sign():
+    numbers = {"a copy 2": 2, "a copy2": 2, "a (12)": 12, "a3": 0, "a-1234567": 0, "v2": 0}
+    assert {name: copy_number(f"b-7/{name}.ipynb") for name in numbers} == numbers
+
+
+def test_of_a_long_text_the_beginning_and_the_end_are_shown():
+    assert escape_unprintable("abcdefghijklmnop", 10) == "abcdef…nop"
+    assert escape_unprintable("abcdefghij", 10) == "abcdefghij"
+    assert escape_unprintable("a\tb\\") == "a\\tb\\"
+    description = names.describe_account("Moodle", "x" * 50, "y" * 50)
+    assert description == f"Moodle '{'x' * 48}…{'y' * 23})'"
+    assert names.describe_account("Moodle", "7", "7") == "Moodle '7'"

@@ -45,11 +45,14 @@ from autograder.intake.collect import (
     MAX_TABLE_ROWS,
     CollectionReport,
     SubmittersAndAbsentees,
+    _count_without_timestamp,
     _join_first_names_and_count_others,
     _limit_rows_per_student,
+    _make_roster_and_zone_notes,
+    find_submitters_and_absentees,
 )
 from autograder.intake.finder import FileOutcome, FileReport
-from autograder.intake.roster import PlatformIdentity
+from autograder.intake.roster import Person, PlatformIdentity, Roster
 
 
 def test_the_newest_attempt_wins_and_the_others_are_kept(classroom, make_download):
@@ -904,3 +907,56 @@ def test_a_submission_put_there_by_hand_has_only_its_time_and_hash(tmp_path):
     assert store.read_stored_submission(tmp_path, "ada", QKV) == (None, None)
     write_files(tmp_path / place, {f"{QKV}.ipynb": b"w"})
     assert store.read_stored_submission(tmp_path, "ada", QKV)[0].name == f"{QKV}.ipynb"
+
+
+@pytest.mark.parametrize(
+    ("zones", "notes"),
+    [
+        ([False], ()),
+        (
+            [False, True],
+            ("UTC, as course.toml names no zone", "Asia/Tokyo, the zone in course.toml"),
+        ),
+    ],
+)
+def test_a_note_says_in_which_zone_times_were_read_only_if_one_named_none(zones, notes):
+    reports = [
+        FileReport(source="x", outcome=FileOutcome.FILED, in_default_zone=zone) for zone in zones
+    ]
+    roster = Roster(notes=("first.", "second."))
+    for zone, text in zip((None, "Asia/Tokyo"), notes or ("", ""), strict=True):
+        found = list(_make_roster_and_zone_notes(roster, reports, zone))
+        assert found[:2] == ["roster.csv: first.", "roster.csv: second."]
+        assert found[2:] == [
+            f"Times without a zone were read in {text}. If that is wrong, say --timezone and "
+            "collect again."
+        ] * bool(text)
+
+
+def test_each_lab_that_somebody_missed_names_who_submitted_it_and_who_did_not(tmp_path):
+    people = [Person(student=name) for name in ("ada", "bo", "cy")]
+    roster = Roster((*people, Person(student="di", withdrawn=True)))
+    for student, lab in (("cy", QKV), ("ada", QKV), ("di", QKV), ("eve", QKV), ("bo", LABS[0])):
+        (tmp_path / "submitted" / student / lab).mkdir(parents=True)
+    write_files(tmp_path, {f"submitted/bo/{QKV}": b"a file"})
+    for student in ("ada", "cy"):
+        (tmp_path / "submitted" / student / LABS[0]).mkdir()
+    labs = [LABS[2], QKV, LABS[0]]  # of the last one, nobody's is missing
+    assert find_submitters_and_absentees(tmp_path, roster, labs, {}) == {
+        LABS[2]: ((), ("ada", "bo", "cy")),
+        QKV: (("ada", "cy"), ("bo",)),
+    }
+
+
+def test_a_submission_is_without_a_time_if_neither_file_nor_roster_states_one(tmp_path):
+    write_files(tmp_path, {f"submitted/ada/{QKV}/timestamp.txt": b""})
+    people = {"bo": Person(student="bo", submission_times={"QKV Attention": "x"})}
+    for student, lab, count in (
+        ("ada", QKV, 0),
+        ("ada", LABS[0], 1),
+        ("bo", QKV, 0),
+        ("bo", LABS[0], 1),
+        ("cy", QKV, 1),
+    ):
+        assert _count_without_timestamp(tmp_path, [(student, lab)], people) == count
+    assert _count_without_timestamp(tmp_path, [("cy", QKV), ("bo", LABS[0])], people) == 2
