@@ -395,6 +395,60 @@ def test_a_lab_is_added_to_a_list_with_comments(tmp_path, labs, added):
     assert f'labs = {added}\npages = ["words.md"]\n' in path.read_text()
 
 
+@pytest.mark.parametrize(
+    ("content", "longer"),
+    [
+        ("", '"b"'),
+        (" ", '"b"'),
+        ('"a"', '"a", "b"'),
+        ("'a',", "'a', \"b\""),
+        ('"a"  # first, of two\n', '"a",  # first, of two\n    "b",\n'),
+        ('\n    "a",\n', '\n    "a",\n    "b",\n'),
+        ('\n    # "none" yet\n', '\n    # "none" yet\n    "b",\n'),
+    ],
+)
+def test_an_item_is_added_behind_the_last_one_of_a_list(content, longer):
+    assert skeleton._append_item(content, "b") == longer
+
+
+def test_names_of_courses_and_exercises_have_a_form():
+    names = {"My  Course 2!": "my-course-2", "--": "", "Été": "t", "a_b": "a-b"}
+    assert {name: skeleton.hyphenate(name) for name in names} == names
+    for name in ("mean", "Mean2", "mean_of_x", "a_1"):
+        assert skeleton.is_exercise_name(name), name
+    for name in ("", "2mean", "_mean", "mean_", "a__b", "lambda", "None", "a-b", "mean\n", "é"):
+        assert not skeleton.is_exercise_name(name), name
+
+
+def test_cells_of_a_template_have_the_roles_in_their_headers():
+    text = (
+        "unused\n%% code one setup\n\nx = 1\n\n%% markdown two\n# T\n%% code three solution\n"
+        "y\n%% code test grade locked\nz\n%% markdown four grade solution\n"
+    )
+    cells = skeleton._parse_cells(text)
+    facts = [(cell.cell_type, cell.id, cell.source) for cell in cells]
+    assert facts == [
+        ("code", "one", "x = 1"),
+        ("markdown", "two", "# T"),
+        ("code", "three", "y"),
+        ("code", "test", "z"),
+        ("markdown", "four", ""),
+    ]
+    assert [cell.metadata.get("tags") for cell in cells] == [["setup"], None, None, None, None]
+    roles = []
+    for cell in cells:
+        metadata = cell.metadata.get("nbgrader", {})
+        flags = [name for name in ("grade", "solution", "locked", "task") if metadata.get(name)]
+        roles.append((metadata.get("grade_id"), metadata.get("points"), flags))
+    assert roles == [
+        (None, None, []),
+        (None, None, []),
+        ("three", None, ["solution"]),
+        ("test", 2, ["grade", "locked"]),
+        ("four", 2, ["grade", "solution"]),
+    ]
+
+
 def test_a_lab_that_cannot_be_listed_leaves_no_folder(course):
     edit(course / "course.toml", "labs = ", '"labs" = ')
     for _ in range(2):  # the second try would be told that there is such a lab

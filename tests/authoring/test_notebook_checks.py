@@ -229,3 +229,87 @@ def test_lines_of_an_answer_stand_in_no_other_cell(tmp_path, source, is_copy):
         assert (
             f"the cell 'copy', which students get, repeats 3 lines of the answer {name}" in sentence
         )
+
+
+def test_a_build_asks_each_question_about_a_notebook_once(tmp_path):
+    """Each fault stands in one sentence, in the order of the questions."""
+    locked = {"nbgrader": {"locked": True}}
+    cells = [
+        make_code("", "test-mean", "test"),
+        make_code("mean = 1", "mean", "answer"),
+        new_markdown_cell("![a](attachment:a.png) [b](b.md)", id="text"),
+        new_markdown_cell("# Why? (2 points)", id="question", metadata=locked),
+        make_code("mean(spread)", cell_id="uses", tags=["stup"]),
+        make_code(f"mean(score)\n{ANSWER}", "spread", "other"),
+        make_code("", "test-spread", "other-test"),
+        make_code(ANSWER, cell_id="copy"),
+    ]
+    lab = make_lab(
+        tmp_path,
+        *cells,
+        reference_cells={"mean": "import zzz"},
+        manual_questions={"q": 2.0},
+        mark_schemes=lambda: {"q": "- 1 point: a"},
+    )
+    for sentences, beginnings in (
+        (
+            notebook_checks.find_notebook_weaknesses(lab),
+            [
+                "the cell 'answer' has no line `### BEGIN SOLUTION`, so students would not get the "
+                "first lines of `mean`. Write the answer between the lines `### BEGIN SOLUTION` and "
+                "`### END SOLUTION`.",
+                "the cell 'test-mean' is above the cell 'mean', so it runs before `mean` is defined. "
+                "Move it below.",
+                "the cell 'mean' imports zzz, which not every student has. Add \"zzz\" to `imports` in "
+                "course.toml, or, if it is a package of the course, to `library`.",
+                "the cell 'text' shows the picture 'a.png', and has no attachment of this name. Drag "
+                "the picture into the cell in JupyterLab.",
+                "the cell 'uses' is below the manually graded question 'question', where its answer "
+                "is to be a manually graded solution cell; of any other cell, students get what you "
+                "wrote in it. In JupyterLab's panel nbgrader → Create assignment, set the answer's "
+                "cell to “Manually graded answer”. Its metadata `nbgrader` then has `grade` and "
+                "`solution`, both true.",
+                "the marking scheme of 'q' gives 1 point together, and the cell's `nbgrader` metadata "
+                "says 2 points. Correct one of them.",
+            ],
+        ),
+        (
+            notebook_checks.find_notebook_warnings(lab),
+            [
+                "the cell 'uses' uses mean and spread. Where the student's answer is missing or "
+                "wrong, it ends in an error; let it begin with `if ready(mean, spread):`.",
+                "the cell 'text' links to 'b.md', and there is no such file from the folder of the "
+                "students' notebook. Correct the link, or attach the picture to the cell.",
+                "the answer spread uses mean and score, and its exercise does not say so. Where only "
+                "mean or score is wrong, spread would get no points; write "
+                "`builds_on=[mean, score]`.",
+                "the cell 'uses' has the tag 'stup', which has no meaning; did you mean 'setup'?",
+                "the cell 'copy', which students get, repeats 3 lines of the answer spread. Take them "
+                "out, or call `spread`.",
+            ],
+        ),
+    ):
+        assert [*sentences] == [f"lab: {sentence}" for sentence in beginnings]
+
+
+@pytest.mark.parametrize(
+    ("source", "metadata", "asks"),
+    [
+        ("# Why? (2 points)", {"locked": True}, True),
+        ("# Why? (1 point, manually graded)", {"locked": True}, True),
+        ("# Why? (2 points)", {}, False),
+        ("# `mean` (2 points)", {"locked": True}, False),
+        ("# `other` (2 points)", {"locked": True}, True),
+        ("Why? (2 points)", {"locked": True}, False),
+        ("# Why? (2 pointers)", {"locked": True}, False),
+        ("# Why? (2 points)", {"locked": True, "solution": True}, False),
+        ("# Why? (2 points)", {"locked": True, "task": True}, False),
+        ("=== BEGIN MARK SCHEME ===\n- 1 point: a\n=== END MARK SCHEME ===", {}, True),
+    ],
+)
+def test_a_question_that_a_person_marks_has_a_scheme_or_points(tmp_path, source, metadata, asks):
+    cell = new_markdown_cell(source, metadata={"nbgrader": metadata})
+    assert notebook_checks._asks_for_manual_answer(cell, make_lab(tmp_path)) is asks
+    code = new_code_cell(source, metadata={"nbgrader": metadata})
+    is_scheme = "SCHEME" in source
+    assert notebook_checks._asks_for_manual_answer(code, make_lab(tmp_path)) is is_scheme
