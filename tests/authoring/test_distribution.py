@@ -145,3 +145,49 @@ def test_the_students_project_has_the_extras_of_the_course(imports, extras):
     assert sorted(made["project"]["optional-dependencies"]) == sorted(extras)
     assert made["project"]["dependencies"][-1] == "polars" and made["project"]["name"] == "sums"
     assert made["tool"]["setuptools"]["packages"]["find"]["include"] == ["autograder*", "tools*"]
+
+
+def test_a_version_is_added_only_for_a_package_without_one():
+    text = distribution.read_root_file("constraints.txt")
+    assert distribution.make_constraints({"NumPy": "0.1", "numpy": "0.1"}) == text
+    longer = distribution.make_constraints({"no-such-package": "1.2", "Other": "3"})
+    assert longer == text + b"no-such-package==1.2\nOther==3\n"
+
+
+def test_the_data_of_a_course_are_the_files_in_its_folders(tmp_path):
+    for name in ("b/x.npz", "a/z.csv", "a/y.csv", "a/make.py", "a/.hidden", "a/sub/w.csv", "c/v"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    course = SimpleNamespace(data=("b", "a"), root=tmp_path)
+    files = [path.relative_to(tmp_path) for path in distribution.list_data_files(course)]
+    assert [file.as_posix() for file in files] == ["b/x.npz", "a/y.csv", "a/z.csv"]
+
+
+@pytest.mark.parametrize(
+    ("code", "marker", "reason"),
+    [
+        (0, "", None),
+        (1, "", "the last"),
+        (1, "Error", "Error: no room"),
+        (1, "Fatal", "no reason was given"),
+        (-9, "", "the last"),
+    ],
+)
+def test_a_failure_of_a_module_is_told_by_the_last_line_that_explains_it(
+    tmp_path, monkeypatch, code, marker, reason
+):
+    calls = []
+
+    def run(arguments, **options):
+        calls.append((arguments[1:], options["cwd"]))
+        output = "Error: first\n  Error: no room \nthe middle\n"
+        return SimpleNamespace(returncode=code, stdout=output, stderr="\n the last\n\n")
+
+    monkeypatch.setattr(distribution.subprocess, "run", run)
+    if reason is None:
+        distribution.run_module("It failed", "pip", "-q", cwd=tmp_path, marker=marker)
+    else:
+        with pytest.raises(AutograderError) as caught:
+            distribution.run_module("It failed", "pip", "-q", cwd=tmp_path, marker=marker)
+        assert str(caught.value) == f"It failed: {reason}"
+    assert calls == [(["-m", "pip", "-q"], tmp_path)]

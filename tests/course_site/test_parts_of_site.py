@@ -1,5 +1,6 @@
 """The parts of a site, without building one: wheels, lock file, settings, and the command's options."""
 
+import hashlib
 import io
 import json
 import zipfile
@@ -274,9 +275,17 @@ def test_a_wheel_s_entry_has_what_holds_in_the_browser(tmp_path):
     modules = ("good/__init__.py", "solo.py", "no-module.py", "data/words.txt")
     wheel = write_test_wheel(tmp_path / "good.whl", "\n".join(requirements), modules)
     entry = web._make_lock_entry(wheel, LOCK, "../../x.whl")
-    assert entry["depends"] == ["numpy", "new"]
-    assert entry["imports"] == ["good", "solo"]
-    assert (entry["name"], entry["version"], entry["file_name"]) == ("Good.One", "2", "../../x.whl")
+    assert entry == {
+        "name": "Good.One",
+        "version": "2",
+        "file_name": "../../x.whl",
+        "install_dir": "site",
+        "sha256": hashlib.sha256(wheel.read_bytes()).hexdigest(),
+        "package_type": "package",
+        "imports": ["good", "solo"],
+        "depends": ["numpy", "new"],
+        "unvendored_tests": False,
+    }
     lock = {**LOCK, "packages": {"good-one": {"imports": ["better"]}}}
     assert web._make_lock_entry(wheel, lock, "x")["imports"] == ["better"]
 
