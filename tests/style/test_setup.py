@@ -4,12 +4,14 @@ import ast
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from packaging.markers import default_environment
@@ -204,6 +206,56 @@ def test_a_python_that_will_do_is_named_if_it_is_there(course, tmp_path):
         "they need Python 3.11, 3.12, 3.13, 3.14 or 3.15, so run `make setup PYTHON=python3.12`."
         in ran.stderr
     )
+
+
+@pytest.mark.parametrize("made_by", ["make", "python"])
+def test_the_command_and_the_python_to_name_are_those_of_the_caller(monkeypatch, made_by):
+    monkeypatch.delenv("MAKELEVEL", raising=False)
+    if made_by == "make":
+        monkeypatch.setenv("MAKELEVEL", "1")
+    script = runpy.run_path(str(ROOT / "install.py"))
+    commands = {
+        "make": ["make lab", "make lab PYTHON=python3.12"],
+        "python": ["python3 install.py lab", "python3.12 install.py lab"],
+    }[made_by]
+    assert [script["format_command"]("lab", version) for version in (None, "3.12")] == commands
+    advice = script["advise_other_python"]
+    values = advice.__globals__
+    started = []
+    values["which"] = lambda name: name != "python3.13"
+    values["python_starts"] = lambda name: started.append(name) or name != "python3.14"
+    choice = "Python 3.11, 3.12, 3.13 or 3.14"
+    found = advice("lab", (3, 11), (3, 15))
+    assert found == f"they need {choice}, so run `{commands[1]}`."
+    assert started == ["python3.14", "python3.12", "python3.11"]
+    values["which"] = lambda name: None
+    named = commands[1].replace("3.12", "3.13")
+    assert advice("lab", (3, 11), (3, 15)) == f"install {choice}, and name it, as in `{named}`."
+
+
+@pytest.mark.parametrize(
+    ("implementation", "maxsize", "is_free_threaded", "version", "name"),
+    [
+        ("CPython", 2**63 - 1, 0, (3, 11), ""),
+        ("CPython", 2**63 - 1, 0, (3, 14), ""),
+        ("CPython", 2**63 - 1, 0, (3, 15), "Python 3.15"),
+        ("CPython", 2**63 - 1, 0, (3, 10), "Python 3.10"),
+        ("CPython", 2**63 - 1, 1, (3, 14), "a free-threaded Python 3.14"),
+        ("CPython", 2**31 - 1, 0, (3, 14), "a 32-bit Python 3.14"),
+        ("PyPy", 2**63 - 1, 0, (3, 11), "PyPy of Python 3.11"),
+    ],
+)
+def test_a_python_that_cannot_run_the_labs_is_described(
+    implementation, maxsize, is_free_threaded, version, name
+):
+    describe = runpy.run_path(str(ROOT / "install.py"))["describe_unfit_python"]
+    describe.__globals__.update(
+        sys=SimpleNamespace(version_info=version, maxsize=maxsize, executable="py"),
+        platform=SimpleNamespace(python_implementation=lambda: implementation),
+        sysconfig=SimpleNamespace(get_config_var=lambda key: is_free_threaded),
+    )
+    sentence = f"py is {name}, which cannot run the labs: " if name else ""
+    assert describe((3, 11), (3, 15)) == sentence
 
 
 def test_the_oldest_pythons_can_read_the_script():
