@@ -764,3 +764,41 @@ def test_points_in_texts_have_their_singular_and_their_place():
         "It is worth 2.5 points. Is it worth 1 point?",
         "The exercise (2 points) stays.",
     ]
+
+
+def test_set_up_cells_are_locked_and_points_are_those_of_the_exercises():
+    exercise = SimpleNamespace(name="mean", points=3.0)
+    lab = SimpleNamespace(
+        name="a-lab",
+        exercises={"mean": exercise},
+        exercises_by_test_cell={"test-mean": exercise},
+        manual_questions={"why": 2.0, "how": 1.0},
+    )
+
+    def graded(name, **roles):
+        return {"nbgrader": {"grade_id": name, "checksum": "x", "cell_type": "code", **roles}}
+
+    code, text = nbformat.v4.new_code_cell, nbformat.v4.new_markdown_cell
+    cells = [
+        text("## `mean` (9 points)\nIt is worth 9 points", id="heading"),
+        code("import numpy", id="imports", metadata={"tags": ["setup"], "execution": {}}),
+        code("", id="mean", metadata=graded("mean", solution=True)),
+        code("check(mean)", id="test", metadata=graded("test-mean", grade=True, points=9)),
+        text("## Of no question (7 points)", id="before"),
+        text("## Why? (9 points, marked by hand)", id="question"),
+        text("", id="why", metadata=graded("why", grade=True, solution=True, points=2)),
+        text("*(9 points)* and ## How? (9 points)", id="other"),
+    ]
+    made = normalize_notebook(nbformat.v4.new_notebook(cells=cells), lab)
+    assert [cell.source for cell in made.cells if cell.cell_type == "markdown"] == [
+        "## `mean` (3 points)\nIt is worth 3 points",
+        "## Of no question (7 points)",
+        "## Why? (2 points, marked by hand)",
+        "",
+        "*(9 points)* and ## How? (9 points)",
+    ]
+    metadata = {cell.id: cell.metadata for cell in made.cells}
+    assert metadata["imports"].keys() == {"tags", "nbgrader"}
+    locked = metadata["imports"]["nbgrader"]
+    assert (locked["grade_id"], locked["locked"], locked["grade"]) == ("imports", True, False)
+    assert metadata["test"]["nbgrader"] == {"grade_id": "test-mean", "grade": True, "points": 3.0}
