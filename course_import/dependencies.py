@@ -111,7 +111,7 @@ class Dependencies:
         all_modules: Set[str],
     ) -> None:
         self.folder, self.course = folder, course
-        self._visible_modules, self._all_modules = visible_modules, all_modules
+        self._visible_modules, self._all_modules = {*visible_modules}, all_modules
         self._visible_packages = {name.partition(".")[0] for name in visible_modules}
         self.files: dict[str, bytes] = {}
         self.modules: dict[str, dict[str, bytes]] = {}
@@ -217,25 +217,16 @@ class Dependencies:
             if tree is None:
                 report.problems.append(f"`{name}/{file_name}` is no Python")
                 continue
+            package = _get_package_of_file(name, file_name)
+            self._visible_modules |= find_imported_dotted_names([tree], package)
             for imported_name in {*_find_imports(tree)}:
                 self._add_module(report, imported_name)
 
     def _find_files_only_for_solutions(self, name: str, files: Mapping[str, bytes]) -> list[str]:
         """Return the files of a package that only solutions import, directly or in turn."""
-        reachable: set[str] = set()
-        todo = [name, *_keep_submodules(name, self._visible_modules)]
-        while todo:
-            module = todo.pop()
-            for file_name in _list_files_run_by_import(name, module) & files.keys() - reachable:
-                reachable.add(file_name)
-                tree = parse_code(files[file_name])
-                package = PurePosixPath(name, file_name).parent.as_posix().replace("/", ".")
-                if tree is not None:
-                    todo += _keep_submodules(name, find_imported_dotted_names([tree], package))
-        private = set()
-        for module in _keep_submodules(name, self._all_modules):
-            private |= _list_files_run_by_import(name, module) & files.keys() - reachable
-        return sorted(private)
+        visible_files = _find_files_run_by_imports(name, files, self._visible_modules)
+        all_files = _find_files_run_by_imports(name, files, self._all_modules)
+        return sorted(all_files - visible_files)
 
     def _add_package(self, report: CellImportReport, name: str) -> None:
         if find_spec(name) is None:
@@ -358,6 +349,28 @@ def find_imported_dotted_names(trees: Iterable[ast.AST | None], package: str = "
 
 def _keep_submodules(package: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if name.startswith(f"{package}.")]
+
+
+def _find_files_run_by_imports(
+    package: str, files: Mapping[str, bytes], modules: Iterable[str]
+) -> set[str]:
+    """Return the files of a package that run if these modules are imported, directly or in turn."""
+    found: set[str] = set()
+    todo = [package, *_keep_submodules(package, modules)]
+    while todo:
+        for file_name in _list_files_run_by_import(package, todo.pop()) & files.keys() - found:
+            found.add(file_name)
+            tree = parse_code(files[file_name])
+            if tree is None:
+                continue
+            names = find_imported_dotted_names([tree], _get_package_of_file(package, file_name))
+            todo += _keep_submodules(package, names)
+    return found
+
+
+def _get_package_of_file(package: str, file_name: str) -> str:
+    """Return the dotted name of the package that a file belongs to: "p.q" for "q/r.py" of p."""
+    return PurePosixPath(package, file_name).parent.as_posix().replace("/", ".")
 
 
 def _list_files_run_by_import(package: str, module: str) -> set[str]:

@@ -79,6 +79,17 @@ def test_files_that_a_cell_names_are_found_under_their_names(course_dependencies
         course_dependencies, "open('data/a.csv'); open('./data/a.csv'); open('none.csv')"
     )
     assert list(course_dependencies.files) == ["data/a.csv"] and len(report.additions) == 1
+    assert course_dependencies.replace_file_names('x = """\ndata/a.csv"""') == (
+        'x = """\ndata/a.csv"""'
+    )
+    several = 'x = [\n    "data/a.csv", f"data/a.csv",\n    "./data/a.csv" "",\n]  # "data/a.csv"'
+    assert course_dependencies.replace_file_names(several).split("\n") == [
+        "x = [",
+        '    beside("data/a.csv"), f"data/a.csv",',
+        '    beside("data/a.csv"),',
+        ']  # "data/a.csv"',
+    ]
+    assert course_dependencies.replace_file_names("data/a.csv (") == "data/a.csv ("
     source = 'x = open("data/a.csv"); é = "./data/a.csv" + f"{é}"\nopen(base + "/b.csv")'
     assert course_dependencies.replace_file_names(source) == (
         'x = open(beside("data/a.csv")); é = beside("data/a.csv") + f"{é}"\nopen(base + "/b.csv")'
@@ -117,6 +128,11 @@ def test_a_file_that_only_a_solution_reads_is_named_once(course_dependencies):
         ("open(p, 'w')", ""),
         ("open(p, mode='a')", ""),
         ("open(p, 'r+')", ""),
+        ("open(p, 'r', 1, 'w')", "beside"),
+        ("open(p, mode)", "beside"),
+        ("open(wax)", "beside"),
+        ("pd.read_csv(p, 'w')", "beside"),
+        ("pd.to_csv(p)", ""),
         ("open('a')", ""),
         ("open()", ""),
         ("pd.read_csv(base + x)", "beside"),
@@ -141,17 +157,68 @@ def test_a_computed_name_is_that_of_a_file_to_read(call, function):
         ("ab", False),  # too short to be a name by intent
         ("data/../ab", False),
         ("none.csv", False),
-        ("a" * 201, False),
+        ("a.b", True),
+        ("a\0b", False),
+        ("a{b", False),
+        ("a'b", False),
+        ("a\\b", False),
+        ("l" * 200, True),
+        ("l" * 201, False),
         ("da\nta", False),
         (3, False),
     ],
 )
 def test_a_string_names_a_file_of_the_folder(folder, value, is_file):
+    for name in ("a.b", "a{b", "a'b", "a\\b", "l" * 200, "l" * 201):
+        (folder / name).write_text("1")
     assert is_file_in_folder(value, folder) == is_file
     assert not is_file_in_folder(str(folder / "data/a.csv"), folder)
     (folder / "outside.csv").symlink_to(folder.parent / "x.csv")
     (folder.parent / "x.csv").write_text("1")
     assert not is_file_in_folder("outside.csv", folder)
+
+
+@pytest.mark.parametrize(
+    ("visible", "solution", "private"),
+    [
+        ([], ["p.answers"], ["answers.py", "deep/__init__.py", "deep/secret.py"]),
+        ([], ["p.deep.secret"], ["deep/__init__.py", "deep/secret.py"]),
+        (["p.deep.secret"], ["p.answers"], ["answers.py"]),
+        (["p.answers"], ["p.answers"], []),
+        ([], ["p.used", "p.needed"], []),
+        ([], ["p.none", "pq.answers"], []),
+    ],
+)
+def test_files_that_only_solutions_import_are_those_they_import_in_turn_too(
+    course_dependencies, visible, solution, private
+):
+    """Regression: a file that only a solution's own file imports came along to students."""
+    files = {
+        "__init__.py": b"from .used import HALF",
+        "used.py": b"from p.needed import HALF",
+        "needed.py": b"HALF = 0.5",
+        "answers.py": b"from .deep import secret",
+        "deep/__init__.py": b"",
+        "deep/secret.py": b"import p.used",
+        "more.py": b"",
+        "broken.py": b"(",
+    }
+    course_dependencies._visible_modules = {"p", "p.broken", *visible}
+    course_dependencies._all_modules = {"p", "p.broken", *visible, *solution}
+    assert course_dependencies._find_files_only_for_solutions("p", files) == private
+
+
+def test_a_file_that_a_module_of_students_imports_comes_along(course_dependencies):
+    folder = course_dependencies.folder
+    (folder / "tool.py").write_text("import pkg.shared")
+    (folder / "pkg/shared.py").write_text("")
+    (folder / "pkg/answers.py").write_text("import pkg.shared")
+    course_dependencies._all_modules = {"pkg.answers"}
+    report = add_cell(course_dependencies, "import tool")
+    assert [*course_dependencies.modules["pkg"]] == ["__init__.py", "shared.py", "sub/m.py"]
+    assert [problem.partition(",")[0] for problem in report.problems] == [
+        "only a solution imports `pkg/answers.py`"
+    ]
 
 
 def test_a_module_is_a_file_or_a_package(folder):
@@ -169,7 +236,8 @@ def test_imported_names_are_whole_and_relative_ones_refer_to_their_package():
     assert dependencies.find_imported_dotted_names([tree], "p.q") == {
         *("p.q", "p.q.g", "p.h", "p.h.i", "p.q.j", "p.q.j.k"),
     }
-    assert dependencies.find_imported_modules([ast.parse("import a.b\nfrom .c import d")]) == {"a"}
+    tree = ast.parse("import a.b, e\nfrom .c import d\nfrom . import f\nfrom g.h import i")
+    assert dependencies.find_imported_modules([tree, None]) == {"a", "e", "g"}
     assert dependencies._list_files_run_by_import("p", "p.q.r") == {
         *("__init__.py", "q/__init__.py", "q/r.py", "q/r/__init__.py"),
     }
