@@ -112,8 +112,8 @@ class _OtterReader:
 
     def convert_cells(self, cells: list[NotebookNode]) -> Iterator[NotebookNode]:
         for cell in cells:
-            mark = _MARK.match(cell.source) if cell.cell_type in ("raw", "markdown") else None
-            if mark and len(cell.source) < MAX_MARK_CHARACTERS:
+            mark = _find_mark(cell)
+            if mark:
                 yield from self._read_boundary(mark, cell.source)
             else:
                 yield from self._convert_cell(cell)
@@ -214,6 +214,16 @@ class _OtterReader:
                 locked=True,
             )
             yield cell
+
+
+def _find_mark(cell: NotebookNode) -> re.Match | None:
+    """Return the mark that a cell consists of, such as `# BEGIN QUESTION`; None if it has none."""
+    if cell.cell_type not in ("raw", "markdown") or len(cell.source) >= MAX_MARK_CHARACTERS:
+        return None
+    old_question = _OLD_QUESTION.search(cell.source)
+    if old_question and cell.source.replace(old_question[0], "").strip():
+        return None  # the text of a question of the older format follows its settings
+    return _MARK.match(cell.source)
 
 
 def _share_points(question: _OtterQuestion) -> list[float]:

@@ -55,6 +55,63 @@ def test_each_cell_has_its_number_and_the_first_answer_the_questions_name():
     ]
 
 
+def test_a_question_of_the_older_format_keeps_the_text_beside_its_settings():
+    """Regression: text after settings in an HTML comment was read as settings, and refused."""
+    settings = "BEGIN QUESTION\nname: q{}\npoints: 2\n"
+    assert convert(
+        new_markdown_cell("```\nBEGIN ASSIGNMENT\nx: 1\n```"),
+        new_markdown_cell(f"First.\n```\n{settings.format(1)}```\nWhat?"),
+        new_code_cell("x = 1 # SOLUTION"),
+        new_code_cell("## Test ##\nx == 1"),
+        new_code_cell("## Hidden Test ##\nx < 2"),
+        new_markdown_cell(f"<!--\n{settings.format(2)}-->\nAnd *y*?"),
+        new_code_cell("y = 1 # SOLUTION"),
+        new_code_cell("# TEST\ny == 1"),
+        new_code_cell("y + 1"),
+        new_markdown_cell(f"<!--\n{settings.format(3)}-->"),
+        new_code_cell("z = 1 # SOLUTION"),
+        new_code_cell("#TEST\nz == 1"),
+    ) == [
+        (2, "First.\n\nWhat?", "", None),
+        (3, f"x = ...\n{answer('x = 1')}", "q1", None),
+        (4, "## Test ##\nx == 1", "test-q1-1", 1.0),
+        (
+            *(5, "### BEGIN HIDDEN TESTS\n## Hidden Test ##\nx < 2\n### END HIDDEN TESTS"),
+            *("test-q1-2", 1.0),
+        ),
+        (6, "And *y*?", "", None),
+        (7, f"y = ...\n{answer('y = 1')}", "q2", None),
+        (9, "y + 1", "", None),
+        (8, "# TEST\ny == 1", "test-q2-1", 2.0),
+        (11, f"z = ...\n{answer('z = 1')}", "q3", None),
+        (12, "#TEST\nz == 1", "test-q3-1", 2.0),
+    ]
+
+
+def test_tests_that_count_only_together_are_one_with_all_their_points():
+    tests = [new_code_cell(f"x == {number}") for number in range(3)]
+    settings = "BEGIN QUESTION\nname: q\nall_or_nothing: true\npoints: {each: 0.1}"
+    assert convert(settings, "BEGIN TESTS", *tests, "END TESTS", "END QUESTION") == [
+        (3, "x == 0\nx == 1\nx == 2", "test-q-1", 0.3)
+    ]
+    assert convert(settings, "BEGIN TESTS", "END TESTS", "END QUESTION") == []
+
+
+@pytest.mark.parametrize(
+    ("source", "config"),
+    [
+        ("@test_case(points=2, hidden=True)\ndef test(): pass", {"points": 2, "hidden": True}),
+        ("@otter.test_case(points=P, hidden=False, name='a')\ndef test(): pass", {"hidden": False}),
+        ("x = 1\n@cache\n@test_case(points=0.5)\ndef test(): pass", {"points": 0.5}),
+        ("@other(points=2)\ndef test(): pass", {}),
+        ("test_case(points=2)", {}),
+        ("(", {}),
+    ],
+)
+def test_the_decorator_of_a_test_has_its_points(source, config):
+    assert otter_source._read_test_case(source) == config
+
+
 @pytest.mark.parametrize(("settings", "points"), [("", 1), ("points: 0", 0), ("points: 2.5", 2.5)])
 def test_a_manual_question_is_one_cell_with_its_points(settings, points):
     assert convert(
@@ -136,11 +193,14 @@ def test_the_lines_of_a_solution_are_marked_and_its_names_stay(source, converted
     ("source", "rest"),
     [
         ("from otter import Notebook\ng = Notebook('a')\ng.check_all()\ng.other()", "g.other()"),
+        ("grader.check(\n    'q1'\n)\nimport a, otter\nx = otter.grade()\nother.check('q1')",
+         "import a, otter\nx = otter.grade()\nother.check('q1')"),
+        ("from otter.api import a\nimport otters\nx = Notebook()\nx.to_pdf()", "import otters"),
         ("%matplotlib inline\nimport otter\n!ls", "%matplotlib inline\n!ls"),
         ("grader.export(\n    'a'\n)", ""),
         ("x.export()", "x.export()"),
     ],
-)
+)  # fmt: skip
 def test_only_otters_own_lines_are_left_out(source, rest):
     assert otter_source._remove_otter_calls(source) == rest
 
@@ -168,13 +228,16 @@ def test_what_a_test_shows_is_asserted_where_it_can_be(source, shown, asserted):
     ("source", "plain"),
     [
         ("def test_x(env):\n    assert env['x'] == env.get('y', 0).z", "assert x == y.z"),
+        ("def test_x(env):\n    d['a'] = env[i] + h.get('a') + env.pop('b') + env['c'](env['d'])",
+         "d['a'] = env[i] + h.get('a') + env.pop('b') + c(d)"),
+        ("(", "("),
         ("y = 1\ndef test_x():\n    assert x", "y = 1\nassert x"),
         ("def test_x(x, y):\n    assert x", "def test_x(x, y):\n    assert x\ntest_x(x, y)"),
         ("def test_x(env):\n    return 1", "def test_x(env):\n    return 1\ntest_x(env)"),
         ("def test_x(x):\n    assert x\ntest_x(2)", "def test_x(x):\n    assert x\ntest_x(2)"),
         ("def other(env):\n    env['x']", "def other(env):\n    env['x']"),
     ],
-)
+)  # fmt: skip
 def test_a_test_function_is_written_plainly_or_called(source, plain):
     inlined = otter_source._inline_env_tests(source)
     assert otter_source._add_test_calls(inlined) == plain
