@@ -168,6 +168,40 @@ def test_modules_functions_and_classes_of_other_packages_are_found(monkeypatch, 
     assert import_guard.find_forbidden_package(codes, {"imported": value}) == package
 
 
+@pytest.mark.parametrize(
+    ("source", "package"),
+    [
+        ("number + text + module", "pytest"),
+        ("own() + module.mark", "pytest"),
+        ("number.module", "pytest"),  # the attribute may be any object, and counts as a name
+        ("local_name", ""),
+        ("__import__", ""),
+        ("[__import__, module]", "pytest"),
+    ],
+)
+def test_a_package_is_found_after_names_that_are_allowed(monkeypatch, source, package):
+    monkeypatch.setenv(import_guard.PACKAGES_VARIABLE, "attention_labs")
+    namespace = {"__name__": __name__, "number": 3, "text": "pytest", "module": pytest}
+    namespace |= {"own": right, "__import__": __import__}
+    code = compile(source, "<cell>", "eval")
+    assert import_guard.find_forbidden_package(iter([code]), namespace) == package
+
+
+@pytest.mark.parametrize(
+    ("source", "package"),
+    [
+        ("import math, numpy.linalg, attention_labs", ""),
+        ("import math, scipy.stats", "scipy"),
+        ("from yaml import safe_load", "yaml"),
+        ("from . import helper", ""),
+    ],
+)
+def test_an_import_in_a_cell_s_code_is_found_by_its_package(monkeypatch, source, package):
+    monkeypatch.setenv(import_guard.PACKAGES_VARIABLE, "attention_labs")
+    codes = [compile("1", "<cell>", "exec"), compile(source, "<cell>", "exec")]
+    assert import_guard.find_forbidden_package(iter(codes), {}) == package
+
+
 def test_where_submissions_run_the_environment_lists_the_packages(tmp_path, monkeypatch):
     """A sandbox has no course; the grader passes on the list of the lab that it grades."""
     monkeypatch.delenv("AUTOGRADER_COURSE", raising=False)
@@ -186,6 +220,8 @@ def test_a_relative_import_in_a_notebook_fails_as_python_says(monkeypatch):
         exec("from . import helper", {"__name__": "__main__", "__package__": ""})
     with pytest.raises(ImportError, match="`pytest` may not be imported"):
         exec("import pytest.mark", {"__name__": "__main__"})
+    exec("import numpy.linalg, math, attention_labs", {"__name__": "__main__"})
+    exec("import pytest, _pytest.mark", {"__name__": "a_library"})
 
 
 def test_a_package_in_a_comment_is_not_imported_and_one_in_a_longer_line_is():

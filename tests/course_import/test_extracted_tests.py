@@ -16,9 +16,12 @@ EXPECT_ERROR = "from autograder.judging.function_tests import expect_error\n"
 SAME_PROCESS = "from autograder.judging.function_tests import call_in_same_process\n"
 
 
-def extract(source, lines, given="", earlier="", subject="f", variables=(), hidden=False):
+def extract(
+    source, lines, given="", earlier="", subject="f", variables=(), hidden=False, solution=""
+):
     """Return the test function that a test cell gives; the students write f and g."""
     cells = [SourceCell(1, "given", given), SourceCell(2, "test", earlier)]
+    cells.append(SourceCell(3, "solution", solution))
     cell = SourceCell(20, "test", source)
     definitions = NotebookDefinitions([*cells, cell], {"f", "g"})
     test = definitions.make_test(cell, {*lines}, hidden, subject, [*variables])
@@ -44,6 +47,41 @@ def indent(text):
          f"{EXPECT_ERROR}with expect_error(ValueError, match='no'):\n    f(-1)"),
         ("with self.assertRaisesRegex(ValueError, 'no'):\n    f(-1)", [2], "", "f",
          f"{EXPECT_ERROR}with expect_error(ValueError, match='no'):\n    f(-1)"),
+        ("assert dir(f(1)) == [1] and type('X', (), {}) and k.type(f(1))", [1], "", "f, k",
+         f"{SAME_PROCESS}assert call_in_same_process(f, dir, f(1)) == [1] "
+         "and type('X', (), {}) and k.type(f(1))"),
+        ("with pytest.raises(ValueError) as e, open(k):\n    f(-1)", [2], "", "f, k",
+         f"{EXPECT_ERROR}with expect_error(ValueError) as e, open(k):\n    f(-1)"),
+        ("with assert_raises(ValueError, msg='a'):\n    f(-1)", [2], "", "f",
+         f"{EXPECT_ERROR}with expect_error(ValueError):\n    f(-1)"),
+        ("with warnings.catch_warnings():\n    warnings.simplefilter('error')\n    assert f(1)",
+         [3], "import warnings", "f",
+         "import warnings\nwith warnings.catch_warnings():\n    warnings.simplefilter('error')\n"
+         '    import numpy\n    numpy.seterr(divide="warn", over="warn", invalid="warn")\n'
+         "    assert f(1)".replace('"', "'")),
+        ("assert f(floor(1)) == join(none)", [1], "from math import *\nfrom os.path import *",
+         "f, none", "from math import floor\nfrom os.path import join\n"
+         "assert f(floor(1)) == join(none)"),
+        ("assert f(x)", [1], "@cache\ndef x():\n    return y\ny = 2", "f, cache, y",
+         "@cache\ndef x():\n    return y\nassert f(x)"),
+        ("def check(v):\n    assert f(v) == k\nk = 2\nm = 3\ncheck(1)\nprint(m)", [2], "", "f",
+         "def check(v):\n    assert f(v) == k\nk = 2\ncheck(1)"),
+        ("a = []\nf(a)\ng(a)\nh(a)\nprint(a)\nb = f(b)\nassert a == [2]", [7], "", "f, h, g",
+         "a = []\nf(a)\ng(a)\nh(a)\nassert a == [2]"),
+        ("out = open(k)\nwith stdout(out):\n    f(1)\nwith stdout(i):\n    f(2)\nassert out == 1",
+         [6], "", "f, k, stdout", "out = open(k)\nwith stdout(out):\n    f(1)\nassert out == 1"),
+        ("sys.stdout = out = k()\nf(1)\nsys.stdout = sys.__stdout__\nassert out.text == 'x'", [4],
+         "import sys", "f, k", "import sys\nsys.stdout = out = k()\nf(1)\n"
+         "sys.stdout = sys.__stdout__\nassert out.text == 'x'"),
+        ("fig, ax = plt.subplots()\nf(ax)\nassert ax.get_title() == 'x'", [3],
+         "import matplotlib.pyplot as plt", "f",
+         f"{FIGURE}fig, ax = call_in_same_process(f, plt.subplots)\nf(ax)\n"
+         "assert ax.get_title() == 'x'"),
+        ("s = f(0)\nfor i in k:\n    s.push(i)\nfor i in k:\n    assert s\nif k:\n    pass\nelse:\n"
+         "    s.pop()\nassert s.n == 3", [10], "", "f, k",
+         "s = f(0)\nfor i in k:\n    s.push(i)\nif k:\n    pass\nelse:\n    s.pop()\n"
+         "assert s.n == 3"),
+        ("g = len\nassert f(2)", [2], "", "f", "assert f(2)"),
         ("f(ax)\nassert plt.gca().get_title() == 'x'", [2], "import matplotlib.pyplot as plt",
          "f, ax", f"{FIGURE}f(ax)\nassert call_in_same_process(f, plt.gca).get_title() == 'x'"),
         ("assert 'for' in inspect.getsource(f)", [1], "import inspect", "f",
@@ -91,6 +129,33 @@ def test_hidden_and_visible_assertions_are_apart():
     hidden, visible = (extract(source, [2, 4], hidden=hidden) for hidden in (True, False))
     assert hidden.source == "def f_in_20_hidden(f):\n    assert f(3)\n" and hidden.hidden
     assert visible.source == "def f_in_20(f):\n    assert f(4)\n" and not visible.hidden
+
+
+def test_a_helper_that_only_a_solution_defines_is_not_in_a_test():
+    test = extract("assert helper(f(1))", [1], solution="import math\ndef helper(x):\n    return x")
+    assert test.source == "def f_in_20(f, helper):\n    assert helper(f(1))\n"
+    given = "# BEGIN HIDDEN TESTS\ndef helper(x):\n    return x\n# END HIDDEN TESTS"
+    assert "return x" not in extract("assert helper(f(1))", [1], given).source
+
+
+@pytest.mark.parametrize(
+    ("earlier", "hidden", "made"),
+    [
+        ("s = 3", False, None),
+        ("s = f(0)\nt = s\nu = 4\ns.push(1)\nprint(s)\nt.pop()", False, "s = f(0)\ns.push(1)"),
+        ("t = f(0)\ns = t", False, "t = f(0)\ns = t"),
+        ("# BEGIN HIDDEN TESTS\ns = f(0)\n# END HIDDEN TESTS", False, None),
+        ("# BEGIN HIDDEN TESTS\ns = f(0)\n# END HIDDEN TESTS", True, "s = f(0)"),
+    ],
+)
+def test_an_object_that_only_tests_make_is_made_by_their_statements(earlier, hidden, made):
+    source = "assert f(s) == 1"
+    if hidden:
+        source = f"# BEGIN HIDDEN TESTS\n{source}\n# END HIDDEN TESTS"
+    test = extract(source, [1, 2], earlier=earlier, hidden=hidden)
+    body = test.source.partition("\n")[2]
+    assert body == indent(f"{made}\nassert f(s) == 1" if made else "assert f(s) == 1")
+    assert test.values == ([] if made else ["s"])
 
 
 def test_an_object_of_an_earlier_test_is_made_anew_without_its_assertions():

@@ -5,11 +5,14 @@ import ast
 import numpy as np
 import pytest
 
+from autograder.values.case_records import DeferredCall
+from autograder.values.dataframes import table_from_pandas
 from course_import import write_exercise
 from course_import.write_exercise import (
     CaseSource,
     explain_unwritable,
     format_exception_name,
+    format_value,
     make_exercise_source,
     propose_domain,
 )
@@ -178,6 +181,52 @@ def test_only_errors_that_a_file_can_name_are_expected():
         "np.linalg.LinAlgError",
         *("", "", ""),
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "source"),
+    [
+        (np.float32(1.5), "np.float32(1.5)"),
+        (np.bool_(True), "np.bool(True)"),
+        (np.int8, "np.int8"),
+        (float("-inf"), 'float("-inf")'),
+        (1 - 2j, "complex(1.0, -2.0)"),
+        ([], "[]"),
+        ((), "()"),
+        ((1,), "(1,)"),
+        ([(1, [True]), None], "[(1, [True]), None]"),
+        (set(), "set()"),
+        ({3, 1, 2}, "{1, 2, 3}"),
+        (frozenset({"b", "a"}), "{'a', 'b'}"),
+        ({}, "{}"),
+        ({"a": (1,), 2: float("nan")}, """{'a': (1,), 2: float("nan")}"""),
+        (np.array([1, 2]), "np.array([1, 2])"),
+        (np.array([True]), "np.array([True])"),
+        (np.array([1], "int32"), 'np.array([1], dtype="int32")'),
+        (np.zeros((0, 2)), 'np.array([], dtype="float64")'),
+        (DeferredCall("numpy:datetime64", ("2026-01-02", "D")),
+         "defer_call(np.datetime64, '2026-01-02', 'D')"),
+        (DeferredCall("pandas:Timestamp", ("2026-01-02",)),
+         "defer_call(pd.Timestamp, '2026-01-02')"),
+    ],
+)  # fmt: skip
+def test_a_value_is_written_as_source(value, source):
+    assert format_value(value) == source
+
+
+def test_a_table_is_written_with_its_labels_and_dtypes():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"town": ["Oslo", None], 7: [0.5, float("nan")]}, index=["b", "a"])
+    dates = pd.Series(pd.to_datetime(["2026-01-02", "2026-03-04"]).as_unit("ns"), name="born")
+    assert [format_value(table_from_pandas(table)) for table in (frame, dates)] == [
+        "pd.DataFrame({'town': ['Oslo', None], 7: [0.5, float(\"nan\")]}, index=['b', 'a'])",
+        "pd.Series(pd.to_datetime(['2026-01-02T00:00:00.000000000', "
+        "'2026-03-04T00:00:00.000000000']).astype(\"datetime64[ns]\"), name='born')",
+    ]
+    levels = pd.DataFrame({"age": [36, 41]}, index=pd.MultiIndex.from_arrays([[1, 2], [3, 4]]))
+    assert format_value(table_from_pandas(levels)) == "pd.DataFrame({'age': [36, 41]}, index=None)"
+    reason = explain_unwritable((1,), {"x": table_from_pandas(levels)})
+    assert reason.endswith(" of such dtypes cannot be written down")
 
 
 def test_no_more_numbers_are_written_down_than_the_limit(monkeypatch):
