@@ -1,7 +1,7 @@
 """Notebooks of otter in nbgrader's format: questions, answers, tests and their points."""
 
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
 
 from course_import import otter_source
 from course_import.otter_source import convert_solution_marks, convert_to_nbgrader
@@ -215,6 +215,9 @@ def test_only_otters_own_lines_are_left_out(source, rest):
         ("f(x)", "", "f(x)"),
         ("np.isclose(x, 1)", "", "assert (np.isclose(x, 1))"),
         ("f(x)", "<object at 0x7f>", "f(x)"),
+        ("len(x)", "a b\n 1", "assert repr((len(x))).split() == 'a b\\n 1'.split()"),
+        ("f(x)", "a b\n 1", "f(x)"),  # the whole value
+        ("", "3", ""),
         ("a = 1; f(x)", "3", "a = 1; f(x)"),
         ("x == 1", "True", "x == 1"),
         ("x = 2\nf(\n    x)\n# end", "3", "x = 2\nassert (f(\n    x)) == 3\n# end"),
@@ -230,6 +233,8 @@ def test_what_a_test_shows_is_asserted_where_it_can_be(source, shown, asserted):
         ("def test_x(env):\n    assert env['x'] == env.get('y', 0).z", "assert x == y.z"),
         ("def test_x(env):\n    d['a'] = env[i] + h.get('a') + env.pop('b') + env['c'](env['d'])",
          "d['a'] = env[i] + h.get('a') + env.pop('b') + c(d)"),
+        ("def test_x(env):\n    assert env['a'][env['b']] == env.get(env['c'], 0)",
+         "assert a[b] == env.get(c, 0)"),
         ("(", "("),
         ("y = 1\ndef test_x():\n    assert x", "y = 1\nassert x"),
         ("def test_x(x, y):\n    assert x", "def test_x(x, y):\n    assert x\ntest_x(x, y)"),
@@ -241,6 +246,42 @@ def test_what_a_test_shows_is_asserted_where_it_can_be(source, shown, asserted):
 def test_a_test_function_is_written_plainly_or_called(source, plain):
     inlined = otter_source._inline_env_tests(source)
     assert otter_source._add_test_calls(inlined) == plain
+
+
+@pytest.mark.parametrize(
+    ("outputs", "text"),
+    [
+        ([], ""),
+        ([new_output("stream", text="3")], ""),
+        ([new_output("display_data", {"text/plain": "3"})], ""),
+        ([new_output("execute_result", {"text/html": "3"})], ""),
+        (
+            [new_output("stream", text="2"), new_output("execute_result", {"text/plain": " 3\n"})],
+            "3",
+        ),
+    ],
+)
+def test_a_test_shows_the_value_of_its_last_line(outputs, text):
+    assert otter_source._find_output(new_code_cell("x", outputs=outputs)) == text
+
+
+def test_students_cannot_change_the_cells_of_tests_and_can_those_of_answers():
+    cells = [
+        new_raw_cell("# BEGIN QUESTION\nname: q"),
+        new_code_cell("x = 1 # SOLUTION"),
+        new_raw_cell("# BEGIN TESTS"),
+        new_code_cell("x == 1"),
+        new_raw_cell("# END TESTS"),
+    ]
+    answer_cell, test_cell = convert_to_nbgrader(new_notebook(cells=cells)).cells
+    for cell, flags in (
+        (answer_cell, {"grade": False, "solution": True, "locked": False}),
+        (test_cell, {"grade": True, "solution": False, "locked": True}),
+    ):
+        assert flags.items() <= cell.metadata["nbgrader"].items()
+    assert cells[1].source == "x = 1 # SOLUTION" and not cells[1].metadata
+    assert otter_source.is_otter_source(new_notebook(cells=cells))
+    assert not otter_source.is_otter_source(new_notebook(cells=cells[1:]))
 
 
 def test_a_long_cell_that_begins_like_a_mark_is_text():

@@ -1556,3 +1556,145 @@ def test_sentences_of_a_slip_stand_where_they_explain_most(
     result = check_module._add_slip(finding, slip)
     assert (result.means, result.nudge) == (means, nudge)
     assert (result.verdict, result.misconception) == (verdict, misconception)
+
+
+def make_finding(verdict, misconception=None, error="", means="", nudge="nudge?", **options):
+    case = make_shown_case()
+    case.outcome, case.mistake = CallOutcome(error=error, modified=("x",)), None
+    return Finding(
+        *(verdict, (True, False), misconception),
+        **{"means": means, "nudge": nudge, "shown_case": case, **options},
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "misconception", "error", "means", "nudge", "searches"),
+    [
+        (Verdict.WRONG, "of-the-lab", "", "", "nudge?", ["find_source_slip has_misconception"]),
+        (Verdict.ERROR, "of-the-lab", "", "", "nudge?",
+         ["find_source_slip has_misconception raises_error"]),
+        (Verdict.WRONG, None, "", "", "nudge?", ["find_source_slip fails_with_more_axes"]),
+        (Verdict.ERROR, None, "", "", "nudge?",
+         ["find_source_slip fails_with_more_axes raises_error"]),
+        (Verdict.WRONG, "transposed", "", "", "", ["find_source_slip fails_with_more_axes"]),
+        (Verdict.WRONG, "missing-axis", "", "", "",
+         ["find_squeeze_of_all_axes", "find_source_slip"]),
+        (Verdict.WRONG, "returns-nothing", "", "", "", ["explain_missing_result"]),
+        (Verdict.ERROR, "works-on-none", "", "", "", ["find_cause_of_none"]),
+        (Verdict.ERROR, "works-on-none", "", "A value on this line is None. `f`", "", []),
+        (Verdict.ERROR, None, "'tuple' object does not", "", "", ["find_tuple_of_places"]),
+        (Verdict.ERROR, None, "cannot cast to tuple", "", "", ["find_tuple_of_places"]),
+        (Verdict.ERROR, "product-with-one-number", "", "", "",
+         ["find_uncalled_function", "find_in_place_call"]),
+        (Verdict.WRONG, "modifies-argument", "", "", "", ["find_change_of_argument"]),
+        (Verdict.WRONG, "imprecise", "", "", "", ["find_approximation"]),
+        (Verdict.WRONG, "precision-lost-on-the-way", "", "", "", ["find_approximation"]),
+        (Verdict.ERROR, "calls-itself", "", "", "nudge?", []),
+        (Verdict.ERROR, "axes-that-do-not-match", "", "", "", []),
+        (Verdict.ERROR, "axes-that-do-not-match", "", "", "nudge?",
+         ["find_source_slip fails_with_more_axes raises_error"]),
+    ],
+)  # fmt: skip
+def test_the_source_is_searched_for_what_may_explain_the_mistake(
+    verdict, misconception, error, means, nudge, searches, monkeypatch
+):
+    found = []
+
+    def record(name):
+        def search(answer, *_, **options):
+            assert answer is softmax
+            found.append(" ".join([name, *(flag for flag in sorted(options) if options[flag])]))
+
+        return search
+
+    for name in (
+        *("find_source_slip", "find_squeeze_of_all_axes", "explain_missing_result"),
+        *("find_cause_of_none", "find_tuple_of_places", "find_uncalled_function"),
+        *("find_in_place_call", "find_change_of_argument", "find_approximation"),
+    ):
+        monkeypatch.setattr(check_module, name, record(name))
+    monkeypatch.setattr(check_module, "_fails_with_more_axes", lambda *_: True)
+    key = SimpleNamespace(unused_arrays=())
+    finding = make_finding(verdict, misconception, error, means, nudge)
+    assert check_module._find_slip(key, softmax, finding) is None
+    assert found == searches
+
+
+CERTAIN = SourceSlip(3, "Slip.", "slip?", True)
+REPAIR, REPAIR_ELSEWHERE = "In line 3 of it: `+`.", "In line 2 of it: `+`."
+
+
+@pytest.mark.parametrize(
+    ("finding", "slip", "dependence", "repair", "means", "nudge"),
+    [
+        ({}, None, "", "", "Means.", "nudge?"),
+        ({}, None, "Ignores x.", "", "Means. Ignores x.", "nudge?"),
+        ({}, None, "", REPAIR, REPAIR, "nudge?"),
+        ({}, None, "Ignores x.", REPAIR, f"Ignores x. {REPAIR}", "nudge?"),
+        ({}, CERTAIN, "not asked", "", "Slip.", "slip?"),
+        ({}, CERTAIN, "not asked", REPAIR, "Slip.", "slip?"),
+        ({}, CERTAIN, "not asked", REPAIR_ELSEWHERE, f"Slip. {REPAIR_ELSEWHERE}", "slip?"),
+        ({}, replace(CERTAIN, is_certain=False), "", "", "Means. Slip.", "slip?"),
+        ({}, replace(CERTAIN, is_certain=False), "Ignores x.", "", "Means. Ignores x.", "nudge?"),
+        ({}, replace(CERTAIN, is_certain=False), "", REPAIR, REPAIR, "nudge?"),
+        ({"misconception": "of-the-lab"}, None, "not asked", "not asked", "Means.", "nudge?"),
+        ({"misconception": "of-the-lab"}, CERTAIN, "", "not asked", "Slip. Means.", "slip?"),
+        ({"misconception": "of-the-lab"}, replace(CERTAIN, is_certain=False), "", "not asked",
+         "Means.", "nudge?"),
+        ({"misconception": "of-the-lab", "is_partial": True}, None, "not asked", REPAIR, REPAIR, ""),
+        ({"misconception": "of-the-lab", "is_partial": True}, None, "not asked", "", "Means.",
+         "nudge?"),
+        ({"verdict": Verdict.ERROR}, None, "not asked", REPAIR, f"Means. {REPAIR}", ""),
+        ({"verdict": Verdict.ERROR}, None, "not asked", "", "Means.", "nudge?"),
+        ({"verdict": Verdict.ERROR, "misconception": "axes-that-do-not-match"}, None, "not asked",
+         REPAIR, f"Means. {REPAIR}", ""),
+        ({"verdict": Verdict.ERROR, "misconception": "calls-itself"}, None, "", "not asked", "Means.",
+         "nudge?"),
+        ({"verdict": Verdict.PASS}, CERTAIN, "", "", "Means.", "nudge?"),
+        ({"cause": "softmax"}, CERTAIN, "", REPAIR, "Means.", "nudge?"),
+    ],
+)  # fmt: skip
+def test_a_finding_gets_the_explanations_that_add_to_it(
+    finding, slip, dependence, repair, means, nudge, monkeypatch
+):
+    finding = make_finding(**{"verdict": Verdict.WRONG, "means": "Means.", **finding})
+    monkeypatch.setattr(check_module, "_find_slip", lambda *_: slip)
+    monkeypatch.setattr(check_module, "explain_by_arguments", lambda *_: dependence)
+    monkeypatch.setattr(check_module, "find_repair", lambda *_: repair)
+    lab = SimpleNamespace(call_seconds=60)
+    monkeypatch.setattr(check_module.answer_key, "find_lab", lambda name: lab)
+    key = SimpleNamespace(name="f", test_cases=[1, 2], rules=None, unused_arrays=())
+    result = check_module._add_experimental_explanation(key, softmax, finding)
+    assert (result.means, result.nudge) == (means, nudge)
+    is_replaced = finding.is_partial and bool(repair)
+    assert result.misconception == (None if is_replaced else finding.misconception)
+
+
+def test_the_code_that_a_function_reaches_is_that_of_the_functions_that_it_calls():
+    space = {"__name__": "__main__", "np": np, "number": 3}
+    exec(
+        compile(
+            "def one(x):\n    return [two(i) for i in x]\ndef two(x):\n    return one(x) + number\n"
+            "def three(x):\n    def inner():\n        return two(x)\n    return inner\n"
+            "def other(x):\n    return x.two\ndef library(x):\n    return softmax(x)\n"
+            "def make():\n    def two(x):\n        return x\n    def closed(x):\n"
+            "        return two(x)\n    return closed\nclosed = make()",
+            *("<cell>", "exec"),
+        ),
+        space,
+    )
+
+    def reach(name):
+        codes = check_module._find_reachable_code(space[name], space)
+        return {code.co_name for code in codes} - {"<listcomp>"}
+
+    assert reach("one") == {"one", "two"}
+    assert reach("three") == {"three", "inner", "two", "one"}
+    assert reach("other") == {"other"}
+    assert reach("closed") == {"closed", "two", "one"}
+    assert check_module._find_global_names(space["three"], space) == {"two", "one", "number"}
+    space["softmax"] = softmax
+    assert reach("library") == {"library", "softmax"}
+    for name, reached in (("library", {"library"}), ("softmax", {"softmax"})):
+        codes = check_module._find_reachable_notebook_code(space[name], space)
+        assert {code.co_name for code in codes} == reached
