@@ -294,8 +294,23 @@ def test_the_outputs_of_a_failed_test_have_an_error_or_its_partial_points():
     message, error = grade_submission._make_failed_test_outputs("mean", "It is <wrong>: `x`.")
     assert message.data["text/html"] == "<p>It is &lt;wrong&gt;: <code>x</code>.</p>"
     assert (error.output_type, error.evalue) == ("error", "mean: It is <wrong>: `x`.")
+    for score in (None, 0.0):
+        outputs = grade_submission._make_failed_test_outputs("mean", "x", "<b>x</b>", score)
+        assert outputs[0].data == {"text/plain": "x", "text/html": "<b>x</b>"}
+        assert [output.output_type for output in outputs] == ["display_data", "error"]
     _, points = grade_submission._make_failed_test_outputs("mean", "x", score=0.5)
     assert (points.output_type, points.data["text/plain"]) == ("execute_result", "0.5")
+
+
+def test_a_cell_of_the_lab_that_was_not_run_says_so():
+    released, own, empty = new_code_cell("released"), new_code_cell("own"), new_code_cell(" ")
+    runs = {"ran": CellRun(outputs=[{"text": "3"}]), "silent": CellRun()}
+    select = grade_submission._select_outputs_or_remark
+    sources = {"released", " "}
+    assert select(released, runs, sources) == [grade_submission.NOT_RUN_OUTPUT]
+    assert select(own, runs, sources) == select(empty, runs, sources) == []
+    for cell_id, outputs in (("ran", [{"text": "3"}]), ("silent", [])):
+        assert select(new_code_cell("released", id=cell_id), runs, sources) == outputs
 
 
 def make_run(**error):

@@ -190,7 +190,11 @@ def test_rebuilding_again_changes_nothing(release, submission):
     [
         (b"", "The file is empty. Save the notebook and submit it again."),
         (b"{", "The file is damaged or not a notebook: it is not whole, valid JSON"),
-        (b"[" * 100_000, "nested too deeply"),
+        (
+            b"[" * 100_000,
+            "not whole, valid JSON (nested too deeply). Open your notebook in Jupyter",
+        ),
+        (b'{\n"cells": [}', "(line 2: Expecting value). Open your notebook in Jupyter, save it, "),
         (b"[]", "it has no cells"),
         (b'{"cells": []}', "The notebook has no cells."),
         (b'{"cells": 3}', "The notebook has no cells."),
@@ -209,6 +213,45 @@ def test_what_is_no_notebook_gets_one_sentence(content, sentence, release):
         rebuild_notebook(content, release)
     assert sentence in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "note"),
+    [
+        ({}, ""),
+        (None, ""),
+        ([1], ""),
+        ({"kernelspec": 3}, ""),
+        ({"kernelspec": {"language": "Python"}}, ""),
+        ({"kernelspec": {"language": "R"}}, "saved with a kernel for 'R'; it is run as Python."),
+        (
+            {"kernelspec": {"language": None}},
+            "saved with a kernel for 'None'; it is run as Python.",
+        ),
+        ({"kernelspec": {"language": "x" * 50}}, f"kernel for '{'x' * 40}'; it is run as Python."),
+    ],
+)
+def test_a_kernel_of_another_language_is_noted(metadata, note):
+    content = {"metadata": metadata, "cells": [{"cell_type": "code", "source": "x"}]}
+    (cell,), notes = read_cells(json.dumps(content).encode())
+    assert cell.source == "x"
+    assert [text.endswith(note) for text in notes] == ([True] if note else [])
+
+
+@pytest.mark.parametrize(
+    ("cell", "fields"),
+    [
+        ({}, ("raw", "", {}, "")),
+        ({"cell_type": "code", "source": ["a\n", 3, "b"], "id": "i"}, ("code", "a\nb", {}, "i")),
+        ({"cell_type": "heading", "source": 3, "metadata": [], "id": 4}, ("raw", "3", {}, "")),
+        ({"cell_type": "markdown", "source": "é", "metadata": {"x": 1}},
+         ("markdown", "é", {"x": 1}, "")),
+    ],
+)  # fmt: skip
+def test_each_field_of_a_cell_gets_its_type(cell, fields):
+    (read_cell,), _ = read_cells(json.dumps({"cells": [3, cell, None]}).encode())
+    assert (read_cell.cell_type, read_cell.source, read_cell.metadata, read_cell.id) == fields
+    assert read_cell.attachments == {}
 
 
 def test_old_format_and_windows_encodings_are_read(release, submission):

@@ -348,3 +348,58 @@ def test_the_code_of_a_cell_is_coloured_up_to_a_size():
     assert len(source) == sanitise.MAX_CELL_COLOURED_CHARACTERS
     assert sanitise.shorten_slow_code(source) == source
     assert sanitise.shorten_slow_code(f"{source}a").startswith("# (The grader shows this cell as")
+
+
+@pytest.mark.parametrize(
+    ("address", "is_safe"),
+    [
+        ("http://a.b", True),
+        ("HTTPS://a.b", True),
+        (" \x00mailto:a@b", True),
+        ("ht\ntps://a.b", True),
+        ("#top", True),
+        ("javascript:x", False),
+        ("java\tscript:x", False),
+        ("/api", False),
+        ("//a.b", False),
+        ("a#top", False),
+        ("!#top", False),
+        ("data:text/html,x", False),
+        ("", False),
+    ],
+)
+def test_a_page_links_to_the_web_to_mail_and_within_itself(address, is_safe):
+    assert sanitise.is_safe_link(address) is is_safe
+
+
+def test_the_size_of_a_png_is_that_of_its_header():
+    head = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes([0, 0, 0, 3, 0, 0, 0, 2])
+    assert sanitise._png_size(head) == (3, 2)
+    assert sanitise._png_size(head[:-1]) == sanitise._png_size(b"") == (0, 0)
+    assert sanitise._png_size(head.replace(b"IHDR", b"iTXt")) == (0, 0)
+
+
+def test_a_text_as_it_was_typed_is_a_block_of_code_without_formulas(monkeypatch):
+    monkeypatch.setattr(sanitise, "MAX_LINE_CHARACTERS", 4)
+    monkeypatch.setattr(sanitise, "MAX_MARKDOWN_CHARACTERS", 16)
+    assert sanitise.make_markdown_code_block("a\\b $x\n\n\tc\x0bd\n<b>") == (
+        "The grader shows this text as it was typed:\n\n"
+        "    a⧵b \n    ＄x\n    \n     c\n    d\n    <b>"
+    )
+    block = sanitise.simplify_slow_markdown("x" * 17)
+    assert block.startswith("The grader shows") and "    [… 1" in block
+    assert sanitise.simplify_slow_markdown("x" * 16) == "x" * 16
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("a\nb", "a\nb"),
+        ("a\n" * 4, "a\na\n[… 2 lines more are not shown here]"),
+        ("a" * 121, "a" * 120 + "\n[… 1 characters more are not shown here]"),
+        ("a" * 120, "a" * 120),
+        ("", ""),
+    ],
+)
+def test_of_a_long_source_the_first_lines_and_characters_are_shown(source, shown):
+    assert sanitise.truncate_source(source, 120) == shown

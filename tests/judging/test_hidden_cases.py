@@ -2,7 +2,9 @@
 
 import json
 import re
+from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import nbformat
 import numpy as np
@@ -28,6 +30,8 @@ from autograder.judging.judge import Finding, judge
 from autograder.judging.student_calls import call_student_function
 from autograder.sandbox import CellRun
 from autograder.sandbox.choice import explain_unavailability
+from autograder.values.case_records import CallOutcome
+from autograder.values.common_mistakes import MISTAKES
 from autograder.values.wording import format_number
 
 LAB, EXERCISE = "qkv-attention", "stable_softmax"
@@ -206,6 +210,48 @@ def test_only_existing_kinds_of_cases_are_counted():
 
 
 @pytest.mark.parametrize(
+    ("kind", "raised", "summary"),
+    [
+        ("nothing", "", "it returns None"),
+        ("type", "", "it returns another kind of thing than expected"),
+        ("shape", "", "the shape is not the expected one"),
+        ("dtype", "", "the dtype is not the expected one"),
+        ("modified", "", "it changes its argument"),
+        ("memory", "", "the result is right, but more memory is held at once than is allowed"),
+        ("not finite", "", "numbers that should be finite are not"),
+        ("values", "", "the result differs"),
+        ("values", "ValueError", "the result differs"),
+        ("error", "ValueError", "it raises ValueError"),
+        ("error", "KeyboardInterrupt", "it raises KeyboardInterrupt"),
+        ("error", "AxisError", "it raises AxisError"),
+        ("error", "The_input_is_3", "it raises an error of its own"),
+        ("error", "print", "it raises an error of its own"),
+        ("error", "int", "it raises an error of its own"),
+    ],
+)
+def test_a_hidden_case_is_described_by_the_kind_of_its_difference(kind, raised, summary):
+    case = SimpleNamespace(
+        difference=SimpleNamespace(kind=kind),
+        outcome=CallOutcome(error=f"{raised}: 3"),
+        test_case=SimpleNamespace(label="large"),
+    )
+    finding = Finding(
+        Verdict.WRONG, (False,), None, "Seen: 3.", "Means 3.", "Why 3?", shown_case=case
+    )
+    for is_visible, place in (
+        (False, "In a hidden"),
+        (True, "Right in the cases you can see, but not with other numbers: in a hidden"),
+    ):
+        reworded = _reword_without_hidden_inputs(finding, has_visible_cases=is_visible)
+        assert reworded.message == f"{place} case (“large”) {summary}."
+    named = replace(finding, misconception="always_axis_1")
+    assert _reword_without_hidden_inputs(named, False).message.endswith(". Means 3. Why 3?")
+    common = replace(finding, misconception="transposed")
+    assert _reword_without_hidden_inputs(common, False).means == MISTAKES["transposed"][0]
+    assert _reword_without_hidden_inputs(common, False).nudge == "Why 3?"
+
+
+@pytest.mark.parametrize(
     ("call", "noun"),
     [("function", "function "), ("in place", "function "), ("m:asked", "")],
 )
@@ -238,6 +284,16 @@ def test_a_missing_answer_is_called_a_function_or_a_class(call, noun):
             CellRun(status=CellOutcome.CRASH, outcomes=[]),
             Verdict.CRASH,
             "`softmax` ended its own process, or",
+        ),
+        (
+            CellRun(outcomes=[], forged=True),
+            Verdict.CRASH,
+            "`softmax` could not be asked: this notebook writes where only its answers may go.",
+        ),
+        (
+            CellRun(status=CellOutcome.TIMEOUT, missing=True),
+            Verdict.MISSING,
+            "There is no function `softmax` to try.",
         ),
         (CellRun(), Verdict.CRASH, "`softmax` ended its own process, or"),
     ],
