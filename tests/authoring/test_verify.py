@@ -11,8 +11,9 @@ from small_lab import lab_of
 from autograder.authoring import Exercise, inputs
 from autograder.authoring.exercise import ExerciseError
 from autograder.authoring.lab import read_labs
-from autograder.authoring.verify import find_lab_warnings, find_lab_weaknesses
+from autograder.authoring.verify import _makes_nan, find_lab_warnings, find_lab_weaknesses
 from autograder.judging.student_calls import call_student_function
+from autograder.values.case_records import TestCase
 
 
 def draw_vector(rng):
@@ -381,3 +382,19 @@ def test_parts_leave_points_for_the_edge_cases_of_a_domain():
 def test_parts_have_no_more_points_than_their_exercise(parts):
     with pytest.raises(ExerciseError, match=r"its parts have . points, and the exercise has 3"):
         Exercise("answer", points=3, parts=parts)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected", "makes_nan"),
+    [
+        (inputs(1.0), np.nan, True),
+        (inputs(1.0), [1.0, np.array([0.0, np.nan])], True),
+        (inputs(1.0), 1.0, False),
+        (inputs(np.nan), np.nan, False),
+        (inputs([1.0, np.array([np.nan])]), np.nan, False),
+        (inputs(1.0, fill=np.nan), np.nan, False),
+        (inputs(x=np.array([np.nan, 1.0])), np.nan, False),
+    ],
+)
+def test_a_nan_is_made_only_where_no_argument_holds_one(arguments, expected, makes_nan):
+    assert _makes_nan(TestCase("", arguments, expected, {})) == makes_nan

@@ -139,3 +139,26 @@ def test_the_id_of_an_imported_cell_is_short_enough():
     cells = [answer, importer._make_collecting_cell(plan), importer._make_check_cell(plan)]
     assert [len(cell.id) for cell in cells] == [importer.MAX_GRADE_ID_CHARACTERS] * 3
     nbformat.validate(nbformat.v4.new_notebook(cells=cells))
+
+
+def test_a_call_is_recorded_with_its_arguments_as_they_were_before_it():
+    recorder = record_calls._NotebookCallRecorder()
+
+    def sort(values):
+        values.sort()
+        return values
+
+    def double(values):
+        return [2 * value for value in values]
+
+    recorder.cell = 3
+    for function in (sort, double):
+        recorder.wrap(function.__name__, function)([3, 1, 2])
+    assert [(call.function, call.args, call.result) for call, _ in recorder.calls] == [
+        ("sort", ([3, 1, 2],), [1, 2, 3]),
+        ("double", ([3, 1, 2],), [6, 2, 4]),
+    ]
+    assert [(call.function, call.args, call.problem) for call in recorder.repeat_calls()] == [
+        ("sort", (), "it changes its argument values"),
+        ("double", ([3, 1, 2],), ""),
+    ]

@@ -633,6 +633,43 @@ def test_more_calls_begin_while_others_run(monkeypatch):
     assert set(timeouts) == {worker.MAX_WAIT_SECONDS}
 
 
+def test_a_call_whose_worker_died_is_repeated_alone_after_all_others():
+    calls = []
+
+    def mark(item, is_alone):
+        calls.append((item, is_alone))
+        if item == "c" or (item == "b" and not is_alone):
+            raise worker.WorkerDied("ended unexpectedly")
+        return item.upper()
+
+    with ThreadPoolExecutor(1) as threads:
+        results = dict(worker.run_concurrently(mark, "abcd", threads, lambda: 4))
+    assert calls[:4] == [(item, False) for item in "abcd"]
+    assert sorted(calls[4:]) == [("b", True), ("c", True)]
+    assert isinstance(results.pop("c"), worker.WorkerDied)
+    assert results == {"a": "A", "b": "B", "d": "D"}
+
+
+@pytest.mark.parametrize("has_valid_result", [True, False])
+def test_a_mark_stands_after_a_failure_only_if_it_is_of_the_same_file(
+    monkeypatch, tmp_path, has_valid_result
+):
+    """A stored result of an older file is replaced, so that the submission is graded again."""
+    (tmp_path / "result.json").write_text("{}")
+    grader, stored = object.__new__(_ClassGrader), []
+    grader.classroom = SimpleNamespace(result_path=lambda *_: tmp_path / "result.json")
+    grader._load_cached_result = lambda _: "the stored result" if has_valid_result else None
+    grader._store_and_record = lambda *arguments: stored.append(arguments)
+    grader.summary, grader.points = GradingSummary(), {"one": {}}
+    grader.progress = SimpleNamespace(advance=lambda: None)
+    monkeypatch.setattr(run, "rescore_results", lambda *_: [])
+    failed = SimpleNamespace(faults=["It did not start."])
+    grader._save_and_report(None, Submission("ada", "one", b"{}", "", None), failed, is_new=True)
+    remark = " The mark that is there stands." if has_valid_result else ""
+    assert grader.summary.faults == [f"ada, one: It did not start.{remark}"]
+    assert bool(stored) != has_valid_result
+
+
 def test_the_roster_s_time_holds_for_every_attempt(monkeypatch):
     monkeypatch.setattr(best_attempt.result_store, "fingerprint_submission", lambda *_: "x")
     attempts = {}

@@ -655,3 +655,15 @@ def test_each_file_of_a_download_has_its_row_in_the_report(classroom, inbox):
     assert sorted(row for row in found if row[0] != damaged) == sorted(rows)
     # Beside them are the files of Ada's and Cy's that are no notebooks, and the system's.
     assert (report.other_file_count, report.junk_count) == (2, 2)
+
+
+def test_times_of_files_do_not_make_two_submissions_of_one(classroom, inbox):
+    """A copy that lies in a student's folder is no earlier attempt."""
+    for name, text, modified_at in (
+        ("qkv-attention.ipynb", "new", 1_763_647_402),
+        ("qkv-attention-Copy1.ipynb", "old", 1_763_600_000),
+    ):
+        write_files(inbox, {f"ada/{name}": notebook(text)}, modified_at=modified_at)
+    collect([inbox], classroom, file_times=True)
+    assert submitted_texts(classroom) == {"ada/qkv-attention": "new"}
+    assert not (classroom.root / "submitted-earlier").exists()

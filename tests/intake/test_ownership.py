@@ -1137,3 +1137,23 @@ def test_no_file_is_ever_filed_under_another_students_name(
         accounts = {upload.account(platform) for upload in uploads}
         assert len(accounts) == 1, f"{student} of {platform} has files of {accounts}: {uploads}"
     assert {path.name for path in classroom.submitted.glob("*")} <= set(filed)
+
+
+@pytest.mark.parametrize(
+    ("paths", "is_several"),
+    [
+        (["lab1.ipynb", "backup/lab1.ipynb"], False),  # a copy beside the folder's own file
+        (["lab1.ipynb", "ada/lab1.ipynb"], False),
+        (["ada/lab1.ipynb", "bob/lab1.ipynb"], True),
+        (["ada/lab1.ipynb", "bob/lab2.ipynb"], False),
+        (["lab1/lab1.ipynb", "lab2/lab1.ipynb"], False),  # folders of labs are nobody's
+        (["ada.ipynb", "bob.ipynb"], True),
+        (["ada.ipynb", "final.ipynb"], False),
+        (["one/ada.ipynb", "two/bob.ipynb"], False),
+        (["lovelaceada_123_456_lab1.ipynb"], True),
+        ([], False),
+    ],
+)
+def test_a_folder_holds_several_students_if_their_names_or_folders_differ(paths, is_several):
+    parts = [path.split("/") for path in paths]
+    assert ownership.holds_several_students(parts, ["lab1", "lab2"]) == is_several

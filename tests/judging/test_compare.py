@@ -8,7 +8,12 @@ import pytest
 
 from autograder.core.results import Result, Verdict
 from autograder.diagnosis.render import describe_inputs, render_html, render_tables, render_text
-from autograder.judging.compare import compare_outcome, describe_failing_property, same_outcome
+from autograder.judging.compare import (
+    _has_unexpected_size,
+    compare_outcome,
+    describe_failing_property,
+    same_outcome,
+)
 from autograder.judging.failure_patterns import (
     describe_difference_pattern,
     describe_shape_difference,
@@ -696,3 +701,28 @@ def test_numbers_rounded_to_eight_places_at_most_are_recognised(places):
     assert _is_expected_rounded(expected, value, 1e-12) == (places < 9)
     assert not _is_expected_rounded(expected, value + 0.3 * 10.0**-places, 1e-12)
     assert not _is_expected_rounded(expected / 100, np.zeros(2), 1e-12)
+
+
+EMPTY = np.array([])
+
+
+@pytest.mark.parametrize(
+    ("expected", "value", "is_unexpected"),
+    [
+        ([1.0, 2.0], [EMPTY, 2.0], True),  # one empty part is enough
+        ([1.0, 2.0], (1.0, EMPTY), True),
+        ([1.0, 2.0], [1.0, 2.0], False),
+        ([EMPTY, 2.0], [EMPTY, 2.0], False),
+        (EMPTY, EMPTY, False),
+        (np.ones(3), EMPTY, True),
+        (True, [], False),
+        (True, EMPTY, True),
+        (np.ones((40, 1)), np.ones(20), True),
+        (np.ones((4, 3)), np.ones(3), False),
+        (np.ones(4), np.ones(3), False),
+    ],
+)
+def test_a_function_of_an_author_judges_no_empty_and_no_much_larger_value(
+    expected, value, is_unexpected
+):
+    assert _has_unexpected_size(expected, value) == is_unexpected

@@ -5,6 +5,7 @@ import pytest
 
 from autograder.judging.compare import JudgedCase
 from autograder.judging.failure_patterns import (
+    _matches_all_pairs,
     describe_difference_pattern,
     describe_failing_feature,
     describe_length_difference,
@@ -554,3 +555,21 @@ def test_an_argument_that_changes_is_not_the_factor_where_the_factor_stays():
     assert describe_multiple([(1000, 8000), (1000, 8000)], cases) == text
     both = "In this case the result is 8 times too large, and `heads` is 8."
     assert describe_multiple([(1000, 8000), (1000, 16000)], cases) == both
+
+
+@pytest.mark.parametrize(
+    ("answers", "is_pattern"),
+    [
+        ([True], True),
+        ([True, True, None], True),  # an array that is too small to show it
+        ([None, True], False),  # the first pair is the one that students see
+        ([True, False], False),
+        ([False, True], False),
+        ([None, None], False),
+        ([], False),
+    ],
+)
+def test_a_pattern_is_told_of_the_pair_that_is_shown(answers, is_pattern):
+    assert _matches_all_pairs(lambda value, expected: value, [(a, None) for a in answers]) == (
+        is_pattern
+    )

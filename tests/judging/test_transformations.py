@@ -630,3 +630,15 @@ def test_an_error_in_one_case_is_told_beside_the_misconception_in_the_others():
     finding = judge_answer(answer)
     assert finding.misconception == "halved + entry-that-is-not-there"
     assert "Besides, your function raises KeyError in one case. " in finding.means
+
+
+def test_two_mistakes_are_not_named_where_they_contradict_a_right_case():
+    def answer(x):
+        return cumsum(x) if x.ndim == 3 else -cumsum(x) / 2
+
+    matrices = [(3, 4), (4, 3), (2, 5)]
+    assert judge_answer(answer, case_inputs=random_inputs(matrices)).misconception == (
+        "halved + other-sign"
+    )
+    finding = judge_answer(answer, case_inputs=random_inputs([*matrices, (2, 3, 4)]))
+    assert finding.misconception != "halved + other-sign"

@@ -212,6 +212,11 @@ KNOWN = st.characters(
 )
 
 
+def test_all_kinds_of_numbers_are_numbers():
+    words = ["2½", " cups", ",", " chapter", " Ⅳ", "a", "²", " ٣7"]
+    assert gpt2.split_words("2½ cups, chapter Ⅳa² ٣7") == words
+
+
 def test_words_are_split_as_gpt2_splits_them():
     assert gpt2.split_words("Don't stop!  It's naïve²\xa0日本\n\n x_1\n") == [
         *(

@@ -512,12 +512,12 @@ def test_each_colour_stands_out_from_both_backgrounds_and_bears_white_text(colou
 def test_a_picture_is_shown_as_html_with_its_alt_text(monkeypatch):
     bundles = []
     monkeypatch.setattr("IPython.display.display", lambda data, raw: bundles.append(data))
-    masks.tables({"<both>": SQUARE > 0}, ["a", "<pad>"])
+    masks.tables({"<both>": SQUARE > 0}, ['"', "<pad>"])
     assert (
         bundles[0]["text/plain"]
-        == "Masks of the sentence a <pad>. Ticks in each row: <both>, 1, 2."
+        == 'Masks of the sentence " <pad>. Ticks in each row: <both>, 1, 2.'
     )
-    assert 'alt="Masks of the sentence a &lt;pad&gt;.' in bundles[0]["text/html"]
+    assert 'alt="Masks of the sentence &quot; &lt;pad&gt;. Ticks' in bundles[0]["text/html"]
     assert plt.get_fignums() == []
 
 

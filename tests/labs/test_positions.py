@@ -187,3 +187,12 @@ def test_a_window_has_32_words_with_ones_own_and_a_slope_its_head():
         "ALiBi, slope 1/2": 1 / 2,
         "ALiBi, slope 1/16": 1 / 16,
     }
+
+
+def test_a_hand_that_passes_the_half_turn_has_turned_clockwise():
+    from attention_labs.pictures import positions
+
+    angles = np.arange(6)[:, None] * np.array([1.0, 0.5])
+    encoding = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(6, 4)
+    _, alt = positions.clocks.__wrapped__(encoding, pairs=[0, 1], start=2, shift=2)
+    assert "columns 0 and 1 by 2.000; columns 2 and 3 by 1.000 (in radians)" in alt

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.sandbox.inside import memory_usage
+from autograder.sandbox.inside import memory_usage, supervisor
 from autograder.sandbox.inside.memory_usage import PeakMemoryMeter
 
 ROOT, FORK, CHILD = 10, 11, 12
@@ -84,3 +84,18 @@ def test_a_process_that_was_never_measured_is_noticed(kernel, has_scratch, last_
     kernel.last_pid = last_pid
     meter.sample()
     assert meter.has_untracked_processes() == untracked
+
+
+def test_the_cpu_time_of_a_process_that_has_ended_stays_counted(monkeypatch):
+    """A child whose parent did not wait for it is missing in the sum of those that still run."""
+    submission = object.__new__(supervisor.Supervisor)
+    submission._child, submission._cpu_seconds = 1, 0.0
+    submission._sleep_seconds, submission._last_measurement = 0.0, 0.0
+    monkeypatch.setattr(submission, "_is_asleep", lambda: False)
+    counted = []
+    for cpu_times in ([1.0, 2.0], [1.5], [], [2.5, 1.0]):
+        usage = {number: SimpleNamespace(cpu=cpu) for number, cpu in enumerate(cpu_times)}
+        monkeypatch.setattr(supervisor, "measure_process_tree", lambda _, usage=usage: usage)
+        submission.measure_usage()
+        counted.append(submission._submission_cpu_seconds())
+    assert counted == [3.0, 3.0, 3.0, 3.5]

@@ -9,6 +9,7 @@ from test_webassembly import Memory, make_wasi
 
 from autograder.core.run_limits import RunLimits
 from autograder.sandbox import wasi, webassembly
+from autograder.sandbox.inside.driver import UNCOUNTED_BYTES
 from autograder.values.encoding import ByteReader, EncodingError, encode
 
 INVAL, NAMETOOLONG = 28, 37
@@ -164,3 +165,32 @@ def test_the_values_in_a_message_of_a_guest_are_limited(monkeypatch):
         else:
             with pytest.raises(EncodingError, match="too much JSON"):
                 webassembly._WasmDriver.receive_event(run)
+
+
+@pytest.mark.parametrize(
+    ("peak", "changed", "size", "written", "is_excess"),
+    [
+        (100, 0, 1000, 50, False),
+        (101, 0, 1000, 50, True),
+        (0, 101, 1000, 50, True),  # changed since the last sample
+        (100, 0, 1001, 50, True),  # memory that the program has grown by
+        (100, 0, 1000, 51, True),  # files are in memory, too
+    ],
+)
+def test_all_kinds_of_memory_of_a_call_are_added(peak, changed, size, written, is_excess):
+    instance = SimpleNamespace(
+        count_changed_bytes=lambda before: changed,
+        size=lambda: size,
+        written_file_bytes=lambda: written,
+    )
+    run = SimpleNamespace(
+        _memory_limit=70 - UNCOUNTED_BYTES,
+        _is_measured=True,
+        _peak_bytes=peak,
+        _instance=instance,
+        _memory_before=bytearray(1000),
+        _written_before=50,
+        _input_bytes=30,
+    )
+    excess = webassembly._WasmDriver.end_measurement_and_find_excess_memory(run)
+    assert excess == (71 if is_excess else 0)

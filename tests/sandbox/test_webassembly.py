@@ -24,6 +24,7 @@ import pytest
 import autograder
 from autograder.sandbox import MB, Cell, RunLimits, SandboxError, choice, webassembly
 from autograder.sandbox.bubblewrap import Bubblewrap
+from autograder.sandbox.inside.wasm_guest import _read_dtype_int_as_int64
 from autograder.sandbox.wasi import GuestExit, ReadOnlyFile, Wasi, add_node
 from autograder.sandbox.webassembly import WebAssembly
 from autograder.values.case_records import inputs
@@ -1017,3 +1018,11 @@ def test_an_inode_is_no_address_of_the_host():
         numbers.append(inodes)
     assert numbers[0] == numbers[1] and len(set(numbers[0])) == 3
     assert max(numbers[0]) < 1 << 25
+
+
+def test_the_dtype_int_is_int64_by_name_and_by_place():
+    """The guest's `int` would be 32 bits long, unlike that on the student's machine."""
+    read = _read_dtype_int_as_int64(lambda *args, **kwargs: (args, kwargs))
+    assert read(3, int) == ((3, np.int64), {})
+    assert read(3, dtype=int, order="C") == ((3,), {"dtype": np.int64, "order": "C"})
+    assert read(3, float, dtype=bool) == ((3, float), {"dtype": bool})
