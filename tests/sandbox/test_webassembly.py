@@ -10,23 +10,29 @@ import json
 import os
 import random
 import shutil
+import struct
 import subprocess
 import sys
 import threading
 import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import autograder
-from autograder.sandbox import MB, Cell, RunLimits, SandboxError, choice, webassembly
+from autograder.sandbox import MB, Cell, RunLimits, SandboxError, choice, wasi, webassembly
 from autograder.sandbox.bubblewrap import Bubblewrap
-from autograder.sandbox.inside.wasm_guest import _read_dtype_int_as_int64
-from autograder.sandbox.wasi import GuestExit, ReadOnlyFile, Wasi, add_node
+from autograder.sandbox.inside import driver, protocol, wasm_guest
+from autograder.sandbox.wasi import Folder, GuestExit, ReadOnlyFile, Wasi, add_node
 from autograder.sandbox.webassembly import WebAssembly
+from autograder.values import encoding
 from autograder.values.case_records import inputs
 
 ROOT = Path(autograder.__file__).parents[1]
@@ -887,6 +893,892 @@ def test_a_path_leads_nowhere_but_through_the_folders():
     assert open_path("\ud800".encode("utf-8", "surrogatepass").decode("latin-1")) == 44
 
 
+OK, BADF, EXIST, INVAL, ISDIR, MFILE, NOENT, NOTDIR, NOTEMPTY = 0, 8, 20, 28, 31, 33, 44, 54, 55
+READ_ONLY, NO_SEEK = 69, 70
+CREATE, AS_FOLDER, EXCLUSIVE, TRUNCATE = 1, 2, 4, 8
+READ, WRITE = 2, 1 << 6
+RESULT, SECOND_PATH, VECTORS, DATA = 100, 2_000, 4_000, 8_000
+
+
+class Caller:
+    """A host and a guest's memory; its methods make system calls as a guest does."""
+
+    def __init__(self, **options):
+        self.memory, self.host = Memory(), make_wasi(**options)
+        self.host.attach_memory(self.memory.address, lambda: self.memory.size)
+
+    def call(self, name, *numbers):
+        return self.host.get_call(name)(*numbers)
+
+    def put(self, address, data):
+        ctypes.memmove(self.memory.address + address, data, len(data))
+        return address, len(data)
+
+    def get(self, layout, address=RESULT):
+        data = ctypes.string_at(self.memory.address + address, struct.calcsize(layout))
+        return struct.unpack(layout, data)
+
+    def on_path(self, name, path, *second_path):
+        """Make a call on a path, and perhaps on a second one, from the root."""
+        numbers = [3, *self.put(1_000, path.encode())]
+        for text in second_path:
+            numbers += [3, *self.put(SECOND_PATH, text.encode())]
+        return self.call(name, *numbers)
+
+    def open(self, path, mode=0, rights=READ, flags=0):
+        """Return the number of an error and the descriptor."""
+        path_numbers = self.put(1_000, path.encode())
+        error = self.call("path_open", 3, 0, *path_numbers, mode, rights, 0, flags, RESULT)
+        return error, self.get("<I")[0]
+
+    def create(self, path, data=b"", flags=0):
+        """Return the descriptor of a new file with this content."""
+        error, fd = self.open(path, CREATE, READ | WRITE, flags)
+        assert error == OK
+        self.write(fd, data)
+        return fd
+
+    def write(self, fd, data, *offset, name="fd_write"):
+        """Write from two buffers."""
+        half = len(data) // 2
+        self.put(DATA, data)
+        self.put(VECTORS, struct.pack("<IIII", DATA, half, DATA + half, len(data) - half))
+        return self.call(name, fd, VECTORS, 2, *offset, RESULT)
+
+    def read(self, fd, size, *offset, name="fd_read"):
+        """Return the bytes read into two buffers, or the number of an error."""
+        self.put(DATA, b"-" * size)
+        self.put(VECTORS, struct.pack("<IIII", DATA, 1, DATA + 1, size - 1))
+        error = self.call(name, fd, VECTORS, 2, *offset, RESULT)
+        if error:
+            return error
+        return ctypes.string_at(self.memory.address + DATA, self.get("<I")[0])
+
+    def list_folder(self, path, size=1_000, cookie=0):
+        """Return (number, inode, type, name) of each entry of a folder."""
+        _, fd = self.open(path)
+        assert self.call("fd_readdir", fd, DATA, size, cookie, RESULT) == OK
+        data, entries = ctypes.string_at(self.memory.address + DATA, self.get("<I")[0]), []
+        while len(data) >= 24:
+            number, inode, length, kind = struct.unpack_from("<QQIB", data)
+            entries.append((number, inode, kind, data[24 : 24 + length].decode()))
+            data = data[24 + length :]
+        self.call("fd_close", fd)
+        return entries
+
+    def stat(self, path):
+        """Return type and size of a file or folder, and the times of its change."""
+        error = self.on_path_with_result("path_filestat_get", path)
+        _, _, kind, _, size, *times = self.get("<QQBxxxxxxxQQQQQ")
+        return error or (kind, size, times)
+
+    def on_path_with_result(self, name, path):
+        return self.call(name, 3, 0, *self.put(1_000, path.encode()), RESULT)
+
+
+def test_a_guest_reads_and_writes_a_file_at_its_position():
+    guest = Caller()
+    fd = guest.create("tmp/a", b"hello")
+    positions = []
+    for offset, whence in ((-3, 2), (1, 1), (2, 0), (-9, 1), (0, 3), (1 << 62, 0)):
+        positions.append((guest.call("fd_seek", fd, offset, whence, RESULT), *guest.get("<Q")))
+    assert positions[:3] == [(OK, 2), (OK, 3), (OK, 2)]
+    assert [error for error, _ in positions[3:]] == [INVAL] * 3
+    assert guest.read(fd, 2) == b"ll"
+    assert guest.read(fd, 3, 0, name="fd_pread") == b"hel"
+    assert guest.write(fd, b"xy", 6, name="fd_pwrite") == OK
+    assert guest.call("fd_tell", fd, RESULT) == OK and guest.get("<Q") == (4,)
+    assert guest.read(fd, 9) == b"o\0xy" and guest.read(fd, 9) == b""
+    for stream in range(3):
+        assert guest.call("fd_seek", stream, 0, 0, RESULT) == NO_SEEK
+    assert guest.call("fd_filestat_set_size", fd, 3) == OK
+    assert guest.read(fd, 9, 0, name="fd_pread") == b"hel"
+
+
+def test_a_file_that_is_appended_to_is_written_at_its_end():
+    guest = Caller()
+    guest.create("tmp/a", b"hello")
+    _, fd = guest.open("tmp/a", rights=READ | WRITE, flags=1)
+    for part in (b"ab", b"cd"):
+        assert guest.call("fd_seek", fd, 0, 0, RESULT) == OK
+        assert guest.write(fd, part) == OK and guest.get("<I") == (2,)
+        assert guest.call("fd_tell", fd, RESULT) == OK
+    assert guest.get("<Q") == (9,)
+    assert guest.read(fd, 9, 0, name="fd_pread") == b"helloabcd"
+
+
+def test_a_guest_lists_a_folder_from_where_it_left_off():
+    guest = Caller()
+    assert [entry[2:] for entry in guest.list_folder("")] == [(3, "course"), (3, "tmp")]
+    assert [entry[2:] for entry in guest.list_folder("course/a")] == [(4, "b.txt")]
+    assert guest.list_folder("tmp") == []
+    guest.create("tmp/a")
+    guest.on_path("path_create_directory", "tmp/d")
+    guest.create("tmp/d/below")
+    entries = guest.list_folder("tmp")
+    assert [(number, *rest) for number, _, *rest in entries] == [(1, 4, "a"), (2, 3, "d")]
+    assert len({inode for _, inode, *_ in entries}) == 2
+    assert guest.list_folder("tmp", cookie=1) == entries[1:]
+    assert guest.list_folder("tmp", size=30) == [entries[0]]
+    assert guest.list_folder("tmp", size=30) != guest.list_folder("tmp", size=60)
+    _, fd = guest.open("tmp/a")
+    assert guest.call("fd_readdir", fd, DATA, 100, 0, RESULT) == NOTDIR
+
+
+@pytest.mark.parametrize(
+    ("path", "mode", "rights", "expected"),
+    [
+        ("tmp/file", 0, READ | WRITE, OK),
+        ("tmp/file", CREATE, READ, OK),
+        ("tmp/file", CREATE | EXCLUSIVE, READ, EXIST),
+        ("tmp/file", EXCLUSIVE, READ, OK),
+        ("tmp/file", AS_FOLDER, READ, NOTDIR),
+        ("tmp/new", CREATE | EXCLUSIVE, READ, OK),
+        ("tmp/new", CREATE | AS_FOLDER, READ, NOENT),
+        ("tmp/new", EXCLUSIVE, READ, NOENT),
+        ("tmp", AS_FOLDER, READ, OK),
+        ("tmp", CREATE, READ, ISDIR),
+        ("tmp", TRUNCATE, READ, ISDIR),
+        ("course/a/b.txt", 0, READ, OK),
+        ("course/a/b.txt", 0, WRITE, READ_ONLY),
+        ("course/a/b.txt", TRUNCATE, READ, READ_ONLY),
+        ("tmp/file/below", CREATE, READ, NOTDIR),
+        ("tmp/no/below", CREATE, READ, NOENT),
+    ],
+)
+def test_a_file_is_opened_as_its_flags_say(path, mode, rights, expected):
+    guest = Caller()
+    guest.create("tmp/file", b"text")
+    assert guest.open(path, mode, rights)[0] == expected
+    assert guest.stat("tmp/file")[:2] == (4, 4)
+
+
+def test_a_file_is_emptied_by_its_flag_and_written_only_with_the_right():
+    guest = Caller()
+    guest.create("tmp/a", b"text")
+    error, fd = guest.open("tmp/a", TRUNCATE, READ)
+    assert error == OK and guest.stat("tmp/a")[1] == 0
+    assert guest.write(fd, b"x") == guest.call("fd_filestat_set_size", fd, 9) == BADF
+    assert guest.write(fd, b"x", 0, name="fd_pwrite") == BADF
+    _, fd = guest.open("course/a/b.txt")
+    assert guest.write(fd, b"x") == BADF and guest.read(fd, 9) == b"hello"
+    _, fd = guest.open("tmp")
+    assert guest.read(fd, 9) == guest.write(fd, b"x") == ISDIR
+
+
+def test_a_guest_may_have_some_files_open_and_gets_the_lowest_free_number():
+    guest = Caller(descriptors=3)
+    numbers = [guest.create(f"tmp/{name}") for name in "abc"]
+    assert numbers == [4, 5, 6] and guest.open("tmp/a")[0] == MFILE
+    assert guest.call("fd_close", 5) == OK and guest.call("fd_close", 5) == BADF
+    assert guest.read(5, 9) == BADF
+    assert guest.open("tmp/a") == (OK, 5)
+    assert [guest.call("fd_close", fd) for fd in range(4)] == [OK] * 4
+    assert guest.open("tmp/a")[0] == MFILE, "the streams and the root are no files"
+
+
+def test_what_is_deleted_is_a_file_or_an_empty_folder_of_the_guest():
+    guest = Caller()
+    for path in ("tmp/d", "tmp/d/below", "tmp/dd", "tmp/dd/below"):
+        assert guest.on_path("path_create_directory", path) == OK
+    assert guest.on_path("path_create_directory", "tmp/d") == EXIST
+    assert guest.on_path("path_create_directory", "course/new") == READ_ONLY
+    guest.create("tmp/file")
+    free = guest.host.files.free_nodes
+    for name, path, expected in (
+        ("path_unlink_file", "tmp/d", ISDIR),
+        ("path_unlink_file", "tmp/no", NOENT),
+        ("path_unlink_file", "course/a/b.txt", READ_ONLY),
+        ("path_unlink_file", "tmp/file", OK),
+        ("path_remove_directory", "course/a", READ_ONLY),
+        ("path_remove_directory", "tmp/d", NOTEMPTY),
+        ("path_remove_directory", "tmp/d/below", OK),
+        ("path_remove_directory", "tmp/d", OK),
+        ("path_remove_directory", "tmp/d", NOENT),
+        ("path_remove_directory", "tmp", READ_ONLY),
+    ):
+        result = guest.on_path(name, path)
+        assert result == expected or (path == "tmp" and result == NOTEMPTY), (name, path)
+    guest.create("tmp/file")
+    assert guest.on_path("path_remove_directory", "tmp/file") == NOTDIR
+    assert guest.host.files.free_nodes == free + 2
+    assert [name for *_, name in guest.list_folder("tmp")] == ["dd", "file"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected", "names"),
+    [
+        ("tmp/file", "tmp/new", OK, ["tmp/d", "tmp/d/x", "tmp/dd", "tmp/new", "tmp/other"]),
+        ("tmp/file", "tmp/other", OK, ["tmp/d", "tmp/d/x", "tmp/dd", "tmp/other"]),
+        ("tmp/d", "tmp/e", OK, ["tmp/dd", "tmp/e", "tmp/e/x", "tmp/file", "tmp/other"]),
+        ("tmp/file", "tmp/file", OK, None),
+        ("tmp/d", "tmp/d/x/y", INVAL, None),
+        ("tmp/d", "tmp/d/y", INVAL, None),
+        ("tmp/file", "tmp/d", ISDIR, None),
+        ("tmp/d", "tmp/file", ISDIR, None),
+        ("tmp/no", "tmp/new", NOENT, None),
+        ("course/a/b.txt", "tmp/new", READ_ONLY, None),
+        ("tmp/file", "course/a/new", READ_ONLY, None),
+        ("tmp/file", "course/a/b.txt", READ_ONLY, None),
+    ],
+)
+def test_a_file_is_renamed_and_a_folder_with_what_lies_in_it(old, new, expected, names):
+    guest = Caller()
+    for path in ("tmp/d", "tmp/d/x", "tmp/dd"):
+        guest.on_path("path_create_directory", path)
+    guest.create("tmp/file", b"text")
+    guest.create("tmp/other", b"longer")
+    before = sorted(guest.host.files.entries)
+    assert guest.on_path("path_rename", old, new) == expected
+    kept = sorted(guest.host.files.entries)
+    assert kept == (before if names is None else ["tmp", *names])
+    if old == "tmp/file" and expected == OK:
+        assert guest.stat(new)[:2] == (4, 4)
+
+
+def test_a_guest_is_told_the_type_size_and_time_of_a_file(monkeypatch):
+    monkeypatch.setattr(wasi.time, "time_ns", lambda: 77)
+    guest = Caller()
+    fd = guest.create("tmp/a", b"hello!", flags=1)
+    assert guest.stat("tmp/a") == (4, 6, [77] * 3)
+    assert guest.stat("course/a/b.txt") == (4, 5, [0] * 3)
+    assert guest.stat("course/a") == (3, 0, [0] * 3) and guest.stat("tmp/no") == NOENT
+    assert guest.call("fd_filestat_get", fd, RESULT) == OK
+    assert guest.get("<QQBxxxxxxxQQ")[2:] == (4, 1, 6)
+    for stream, expected in ((1, (2, 0)), (3, (3, 0)), (fd, (4, 1))):
+        assert guest.call("fd_fdstat_get", stream, RESULT) == OK
+        assert guest.get("<BxH") == expected
+    assert guest.call("fd_filestat_get", 2, RESULT) == OK
+    assert guest.get("<QQBxxxxxxxQQ") == (0, 2, 2, 1, 0)
+    assert guest.call("fd_prestat_get", 3, RESULT) == OK and guest.get("<II") == (0, 1)
+    assert guest.call("fd_prestat_get", fd, RESULT) == BADF
+
+
+@pytest.mark.parametrize(
+    ("subscriptions", "slept"),
+    [
+        ([(0, 1, 0, 2.0)], [2.0]),
+        ([(0, 1, 0, 2.0), (0, 1, 0, 1.5)], [1.5]),
+        ([(0, 1, 0, 2.0), (1, 0, 0, 0.0)], []),  # a file is ready at once
+        ([(0, 0, 1, 103.0)], [3.0]),  # a point in time, by the clock
+        ([(0, 1, 1, 51.0)], [1.0]),  # by the clock that nobody sets
+        ([(0, 1, 1, 7.0)], [0.0]),  # it is over
+    ],
+)
+def test_a_guest_sleeps_until_its_timeout_and_gets_all_events(monkeypatch, subscriptions, slept):
+    monkeypatch.setattr(wasi.time, "time_ns", lambda: 100 * 10**9)
+    monkeypatch.setattr(wasi.time, "monotonic_ns", lambda: 50 * 10**9)
+    pauses, data = [], b""
+    for number, (kind, clock, flags, seconds) in enumerate(subscriptions):
+        data += struct.pack("<QB7xIxxxxQQH6x", number, kind, clock, int(seconds * 10**9), 0, flags)
+    guest = Caller(sleep=pauses.append)
+    guest.put(DATA, data)
+    assert guest.call("poll_oneoff", DATA, 20_000, len(subscriptions), RESULT) == OK
+    assert pauses == slept and guest.get("<I") == (len(subscriptions),)
+    events = [guest.get("<QHB", 20_000 + 32 * number) for number in range(len(subscriptions))]
+    assert events == [(number, 0, row[0]) for number, row in enumerate(subscriptions)]
+
+
+def test_a_guest_gets_its_arguments_environment_clocks_and_end(monkeypatch):
+    for number, clock in enumerate(("time_ns", "monotonic_ns", "process_time_ns")):
+        monkeypatch.setattr(wasi.time, clock, lambda number=number: 10 + number)
+    guest = Caller(random=lambda count: b"r" * count)
+    guest.host._env = [b"A=b\0", b"LONG=er\0"]
+    assert guest.call("environ_sizes_get", RESULT, RESULT + 4) == OK
+    assert guest.get("<II") == (2, 12)
+    assert guest.call("environ_get", RESULT, DATA) == OK
+    assert guest.get("<II") == (DATA, DATA + 4) and guest.get("12s", DATA) == (b"A=b\0LONG=er\0",)
+    assert guest.call("args_sizes_get", RESULT, RESULT + 4) == OK and guest.get("<II") == (1, 7)
+    assert guest.call("args_get", RESULT, DATA) == OK
+    assert guest.get("<I") == (DATA,) and guest.get("7s", DATA) == (b"python\0",)
+    times = []
+    for clock in range(5):
+        times.append((guest.call("clock_time_get", clock, 0, RESULT), *guest.get("<Q")))
+    assert times[:4] == [(OK, 10), (OK, 11), (OK, 12), (OK, 12)] and times[4][0] == INVAL
+    assert guest.call("random_get", RESULT, 3) == OK and guest.get("4s")[0] != b"rrrr"
+    assert guest.get("3s") == (b"rrr",)
+    with pytest.raises(GuestExit) as end:
+        guest.call("proc_exit", 0x103)
+    assert end.value.code == 3
+
+
+def test_a_guest_reads_its_orders_and_its_two_streams_are_kept_apart():
+    written = []
+    guest = Caller(on_output=lambda stream, data: written.append((stream, bytes(data))))
+    guest.host.stdin[:] = b"order"
+    assert [guest.read(0, 3), guest.read(0, 9), guest.read(0, 9)] == [b"ord", b"er", b""]
+    for stream in (1, 2):
+        assert guest.write(stream, b"text") == OK and guest.get("<I") == (4,)
+    assert written == [(1, b"text"), (2, b"text")]
+
+
+def test_a_copy_of_a_guest_s_files_is_its_own_and_shares_what_is_read_only():
+    guest = Caller()
+    fd = guest.create("tmp/a", b"old")
+    guest.open("course/a/b.txt")
+    saved = deepcopy(guest.host.files)
+    guest.write(fd, b" and new")
+    guest.create("tmp/b", b"of its size")
+    assert guest.host.files.size() == 22 and saved.size() == 3
+    assert sorted(saved.entries) == ["tmp", "tmp/a"] and sorted(saved.open_files) == [4, 5]
+    assert saved.open_files[4].node is saved.entries["tmp/a"]
+    assert saved.open_files[5].node is guest.host.files.open_files[5].node
+    guest.host.files = saved
+    assert guest.on_path("path_unlink_file", "tmp/a") == OK
+    assert guest.host.files.size() == 3, "it is still open"
+    assert guest.call("fd_close", fd) == OK and guest.host.files.size() == 0
+
+
+def test_a_file_may_fill_the_space_and_no_more():
+    guest = Caller(scratch=10)
+    fd = guest.create("tmp/a", b"12345678")
+    assert guest.call("fd_filestat_set_size", fd, 11) == 51
+    assert guest.call("fd_filestat_set_size", fd, 10) == OK
+    assert guest.call("fd_seek", fd, 0, 2, RESULT) == OK and guest.write(fd, b"x") == 51
+    written = guest.host.written_file_bytes
+    assert guest.write(fd, b"abc", 0, name="fd_pwrite") == OK, "no byte more than before"
+    assert guest.host.written_file_bytes == written + 3
+    assert guest.call("fd_filestat_set_size", fd, 4) == OK
+    assert guest.host.written_file_bytes == written + 3
+    assert guest.read(fd, 9, 0, name="fd_pread") == b"abc4"
+    assert guest.create("tmp/b", b"123456") == 5 and guest.stat("tmp/b")[1] == 6
+
+
+def test_files_are_added_with_their_folders_and_numbers():
+    files = {}
+    for path in ("/a/b/one", "/a/two", "/three"):
+        add_node(files, path, ReadOnlyFile(bytes))
+    assert {name: node.children for name, node in files.items() if isinstance(node, Folder)} == {
+        "": ["a", "three"],
+        "a": ["a/b", "a/two"],
+        "a/b": ["a/b/one"],
+    }
+    assert sorted(node.inode for node in files.values()) == [1, 2, 3, 4, 5, 6]
+
+
+# The sandbox's own part, with a memory that no program uses
+
+
+class IdleGuest(webassembly.GuestInstance):
+    """A guest that runs nothing; its memory is some pages, which the tests write to."""
+
+    def __init__(self, pages=5, max_output=100):
+        self.memory, self._wasi = Memory(pages * webassembly.PAGE_BYTES), make_wasi()
+        self._base, self._max_output = self.memory.address, max_output
+        self._output, self.stderr, self.has_ended = bytearray(), bytearray(), False
+        self.output_count, self.growths, self.results = 0, [], []
+        self._memory = SimpleNamespace(
+            data_len=lambda store: self.memory.size,
+            grow=lambda store, pages: self.growths.append(pages),
+            write=lambda store, code, address: len(code),
+        )
+        self._store = SimpleNamespace(set_epoch_deadline=lambda ticks: None, close=lambda: None)
+        self._exports = {"host_alloc": lambda *_: 8, "turn": lambda *_: self.results.pop()}
+
+    def _on_output(self):
+        self.output_count += 1
+
+    def put(self, page, data):
+        ctypes.memmove(self._base + page * webassembly.PAGE_BYTES, data, len(data))
+
+
+def test_an_image_holds_the_pages_that_differ_from_a_new_guest_s():
+    page, guest = webassembly.PAGE_BYTES, IdleGuest()
+    empty = guest.copy_memory(bytearray())
+    for number in (1, 2, 4):
+        guest.put(number, b"new")
+    image = guest.take_sparse_image(empty)
+    assert image.size == 5 * page
+    assert [(address, len(data)) for address, data in image.parts] == [
+        (page, 2 * page),
+        (4 * page, page),
+    ]
+    assert guest.count_changed_bytes(empty) == 3 * page
+    assert guest.count_changed_bytes(empty[: 2 * page]) == page
+    restored = IdleGuest()
+    restored.restore(image)
+    assert restored.copy_memory(bytearray()) == guest.copy_memory(bytearray())
+    assert restored.growths == []
+    guest.put(3, bytes(page))  # where memory has grown, it begins as zeros
+    grown = guest.take_sparse_image(empty[:page])
+    addresses = [(address, len(data)) for address, data in grown.parts]
+    assert addresses == [(page, 2 * page), (4 * page, page)]
+
+
+def test_an_image_is_restored_with_its_files_as_often_as_it_is_asked_for():
+    guest, buffer = IdleGuest(), bytearray(7 * webassembly.PAGE_BYTES)
+    guest._wasi.files.free_bytes = 7
+    guest.put(3, b"saved")
+    image, saved = guest.take_image(buffer), guest.copy_memory(bytearray())
+    assert image.size == len(saved)
+    for _ in range(2):
+        guest.put(3, b"later")
+        guest._wasi.files.free_bytes = 1
+        guest.restore(image)
+        assert guest.copy_memory(bytearray()) == saved and guest._wasi.files.free_bytes == 7
+    larger = replace(image, size=image.size + 3 * webassembly.WASM_PAGE_BYTES)
+    guest.restore(larger)
+    assert guest.growths == [3]
+    kept = bytearray(len(saved))
+    assert guest.copy_memory(kept) is kept
+    for size in (3, len(saved) + 1):
+        assert guest.copy_memory(bytearray(size)) == saved
+
+
+def test_the_output_of_a_guest_is_limited_and_of_its_errors_the_end_is_kept():
+    guest = IdleGuest(max_output=5)
+    guest._collect_output(1, b"abc")
+    guest._collect_output(1, b"de")
+    with pytest.raises(webassembly.OutputLimitExceeded):
+        guest._collect_output(1, b"f")
+    assert guest.output_count == 2 and guest.take_output() == b"abcde"
+    guest._collect_output(1, b"fghij")
+    assert guest.take_output() == b"fghij" and guest.take_output() == b""
+    for text in (b"a" * 3_999, b"bc"):
+        guest._collect_output(2, text)
+    assert guest.stderr == b"a" * 3_998 + b"bc" and guest.output_count == 3
+    order = b"run"
+    guest.set_input(order, lambda: None)
+    guest.set_input(b"next", lambda: None)
+    assert guest._wasi.stdin == b"next"
+
+
+def test_a_guest_whose_code_cannot_go_on_has_ended():
+    guest = IdleGuest()
+    guest.results = [1, 0]
+    assert [guest.run("a = 1"), guest.run("a = 1"), guest.has_ended] == [False, True, False]
+    with pytest.raises(IndexError):
+        guest.run("a = 1")
+    assert guest.has_ended
+    guest = IdleGuest()
+    guest._memory.write = lambda store, code, address: 1
+    with pytest.raises(ValueError, match="no room"):
+        guest.run("a = 1")
+    assert guest.has_ended
+    guest = IdleGuest()
+    guest.close()
+    assert guest.has_ended
+
+
+def test_a_pause_counts_while_it_lasts_and_no_longer_than_was_asked_for(monkeypatch):
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(webassembly, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    meter, counted = webassembly._SleepMeter(), []
+    for asked, lasted in ((5, 2), (5, 9), (1, 0.5)):
+        with suppress(ValueError), meter.measure(asked):
+            clock.now += lasted
+            counted.append(meter.read())
+            raise ValueError
+        clock.now += 50  # awake
+        counted.append(meter.read())
+    assert counted == [2, 2, 7, 7, 7.5, 7.5]
+
+
+@pytest.mark.parametrize(
+    ("message", "summary"),
+    [
+        (
+            "error while executing\n  0: 0x1 - f\n wasm trap: unreachable \n",
+            "wasm trap: unreachable",
+        ),
+        ("wasm trap: a\nfatal: b\nthe end", "fatal: b"),
+        (" one \ntwo", "one"),
+        ("", "ValueError"),
+        ("x" * 300, "x" * 200),
+        ("trap" + "x" * 300, "trap" + "x" * 196),
+    ],
+)
+def test_an_error_of_a_guest_is_told_by_its_cause(message, summary):
+    assert webassembly._summarise_error(ValueError(message)) == summary
+
+
+def test_a_guest_gets_the_environment_and_limits_of_its_sandbox(monkeypatch):
+    monkeypatch.setattr(webassembly, "GuestInstance", lambda *arguments: arguments)
+    limits = RunLimits(scratch_bytes=11, open_files=12, output_bytes=13)
+    sandbox = WebAssembly(limits=limits, env={"LANG": "other"}, course=ROOT)
+    sandbox._read_only_files = {}
+    make_host, memory, max_output = sandbox._create_instance(5, random=bytes)
+    files, folders, environment = make_host.args
+    assert (files, folders, memory) == ({}, ("tmp", "home"), 5)
+    assert environment == {
+        "HOME": "/home/sandbox",
+        "USER": "student",
+        "LOGNAME": "student",
+        "LANG": "other",
+        "TMPDIR": "/tmp",
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "MPLCONFIGDIR": "/tmp/matplotlib",
+        "IPYTHONDIR": "/tmp/ipython",
+        "AUTOGRADER_COURSE": "/course",
+        "PYTHONTZPATH": "",
+    }
+    options = make_host.keywords
+    assert (options["scratch"], options["descriptors"], options["random"]) == (11, 12, bytes)
+    assert max_output == (64 << 20) + 4 * 13 + (1 << 20)
+
+
+def test_a_guest_sees_the_files_of_visible_folders_and_no_compiled_ones(tmp_path, monkeypatch):
+    for name in ("lib/a.py", "lib/below/b.txt", "lib/__pycache__/a.pyc", "one.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    library = ("std.py", lambda: b"std"), ("deep/er.py", lambda: b"er")
+    monkeypatch.setattr(webassembly, "_list_stdlib_files", lambda resources: library)
+    monkeypatch.setattr(
+        webassembly, "_list_site_package_files", lambda: [("p.py", tmp_path / "one.py")]
+    )
+    sandbox, paths = (
+        WebAssembly(),
+        {"/course/lib": "lib", "/course/1.py": "one.py", "/course/no": "no"},
+    )
+    paths = {target: tmp_path / name for target, name in paths.items()}
+    monkeypatch.setattr(sandbox, "_map_visible_files", lambda: paths)
+    files = sandbox._collect_guest_files(None)
+    contents = {name: node.data for name, node in files.items() if isinstance(node, ReadOnlyFile)}
+    assert contents == {
+        "dev/null": b"",
+        "usr/local/lib/python315.zip/std.py": b"std",
+        "usr/local/lib/python315.zip/deep/er.py": b"er",
+        "site/p.py": b"one.py",
+        "course/lib/a.py": b"lib/a.py",
+        "course/lib/below/b.txt": b"lib/below/b.txt",
+        "course/1.py": b"one.py",
+    }
+
+
+class RecordingSandbox:
+    """A sandbox that records what a driver asks of it; a run ends with the given exception."""
+
+    def __init__(self, end=None):
+        self.end, self.actions, self.check = end, [], None
+
+    def run_watched(self, instance, check, source):
+        self.actions.append("grow" if source == webassembly.GROW_MEMORY_CODE else "run")
+        self.check = check
+        if self.end and self.actions[-1] == "run":
+            instance.has_ended = True
+            raise self.end
+
+    def save_image(self, instance):
+        self.actions.append("save")
+        return "image"
+
+    def restore_instance(self, image, instance):
+        self.actions.append("restore")
+        return instance
+
+
+def make_wasm_driver(end=None, memory_limit=None):
+    """Return a driver without a guest."""
+    run, guest = object.__new__(webassembly._WasmDriver), IdleGuest()
+    run._sandbox, run._instance, run.limits = RecordingSandbox(end), guest, LIMITS
+    run.part_watch = SimpleNamespace(mark_progress=lambda: None)
+    run._image, run._death, run._has_spare_memory = None, "", False
+    run._memory_before = bytearray()
+    run.start_memory_measurement(memory_limit)
+    return run
+
+
+STOP = driver.SubmissionLimitExceeded("timeout", "It took too long.")
+END = {"op": "asked", "missing": False, "exit": None}
+
+
+@pytest.mark.parametrize(
+    ("op", "end", "after_output", "death"),
+    [
+        ("run", None, "it says no more", ""),
+        ("ask", None, "it says no more", ""),
+        ("ask", STOP, "It took too long.", ""),
+        ("ask", webassembly.OutputLimitExceeded(), "it says too much", ""),
+        ("ask", webassembly._AnswerTimeUp(), (END, []), ""),
+        ("ask", GuestExit(3), ({**END, "exit": 3}, []), "Its process ended with exit code 3."),
+        ("run", GuestExit(3), "it says no more", "Its process ended with exit code 3."),
+        ("ask", ValueError("wasm trap: x"), (END, []), "Its process ended: wasm trap: x"),
+    ],
+)
+def test_the_end_of_an_order_is_told_after_what_the_guest_has_said(op, end, after_output, death):
+    run = make_wasm_driver(end)
+    run._instance._output += b"said"
+    run.send_order({"op": op, "last": True})
+    if isinstance(after_output, str):
+        assert str(run._after_output) == after_output
+    else:
+        assert run._after_output == after_output
+    assert run._death == death and run._output.remaining == 4
+    assert run.describe_process_end() == (death or "Its process ended.")
+    assert run._sandbox.check == run.check_time_limits and not run._is_measured
+
+
+def test_the_memory_of_a_call_is_measured_from_before_its_arguments_are_read():
+    run = make_wasm_driver(memory_limit=10)
+    run._instance._wasi.written_file_bytes = 7
+    run.send_order({"op": "ask", "last": True})
+    order = bytes(run._instance._wasi.stdin)
+    assert encoding.decode(order)[0] == {"op": "ask", "last": True}
+    assert run._sandbox.check == run._check_time_and_sample_memory and run._is_measured
+    assert run._input_bytes == webassembly.INPUT_READ_FACTOR * len(order)
+    assert run._written_before == 7
+    assert run._memory_before == run._instance.copy_memory(bytearray())
+    run._peak_bytes = 5
+    run.start_memory_measurement(None)
+    assert (run._peak_bytes, run._is_measured) == (0, False)
+    assert run.end_measurement_and_find_excess_memory() == 0
+
+
+@pytest.mark.parametrize(
+    ("op", "is_last", "image", "memory_limit", "has_spare", "actions", "result"),
+    [
+        ("run", False, None, None, False, [], (None, False)),
+        ("run", False, "image", None, True, ["restore"], (None, False)),
+        ("ask", False, None, None, False, ["save"], ("image", False)),
+        ("ask", True, None, None, False, [], (None, False)),
+        ("ask", False, "image", None, False, ["restore"], ("image", False)),
+        ("ask", False, None, 10, False, ["grow", "save"], ("image", True)),
+        ("ask", False, "image", 10, False, ["restore", "grow", "save"], ("image", True)),
+        ("ask", False, "image", 10, True, ["restore"], ("image", True)),
+        ("ask", True, "image", 10, False, ["restore"], ("image", False)),
+    ],
+)
+def test_the_memory_of_a_submission_is_saved_once_before_its_calls(
+    op, is_last, image, memory_limit, has_spare, actions, result
+):
+    run = make_wasm_driver(memory_limit=memory_limit)
+    run._image, run._has_spare_memory = image, has_spare
+    run._save_or_restore_memory({"op": op, "last": is_last}, op == "ask")
+    assert run._sandbox.actions == actions
+    assert (run._image, run._has_spare_memory) == result
+
+
+def test_the_memory_of_a_call_is_sampled_now_and_then_and_the_largest_sample_counts(monkeypatch):
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(webassembly, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    run, samples, checks = make_wasm_driver(memory_limit=10), iter([30, 50, 20, 40]), []
+    run.check_time_limits, run._next_sample = lambda: checks.append(1), 0.0
+
+    def count_changed_bytes(earlier_copy):
+        clock.now += 1  # the comparison takes a second
+        return next(samples)
+
+    run._instance.count_changed_bytes = count_changed_bytes
+    peaks = []
+    for now in (100, 104, 105, 109, 110, 120):
+        clock.now = now
+        run._check_time_and_sample_memory()
+        peaks.append(run._peak_bytes)
+    assert peaks == [30, 30, 50, 50, 50, 50] and len(checks) == 6
+
+
+FRAME = {"op": "output"}
+
+
+@pytest.mark.parametrize(
+    ("written", "after_output", "expected"),
+    [
+        (encoding.encode(FRAME), STOP, FRAME),
+        (encoding.encode(FRAME)[:-1], (END, []), END),  # it was stopped amid a message
+        (encoding.encode(FRAME)[:-1], protocol.ChannelClosed("no more"), "end too early|bytes end"),
+        (b"forged" * 9, (END, []), "no frame begins"),
+        (b"", (END, []), END),
+        (b"", STOP, "It took too long"),
+    ],
+)
+def test_a_message_that_was_cut_off_is_left_out_if_the_call_was_stopped(
+    written, after_output, expected
+):
+    run = make_wasm_driver()
+    run.check_time_limits = lambda: None
+    run._output, run._after_output = encoding.ByteReader(written), after_output
+    if isinstance(expected, str):
+        with pytest.raises(
+            (protocol.ProtocolError, driver.SubmissionLimitExceeded), match=expected
+        ):
+            run.receive_event()
+    else:
+        assert run.receive_event()[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("has_ended", "pages", "is_new"),
+    [(False, 5, False), (True, 5, True), (False, 6, True), (False, 4, False)],
+)
+def test_a_guest_is_reused_unless_it_has_ended_or_grown(has_ended, pages, is_new):
+    guest, new, restored = IdleGuest(pages), IdleGuest(), []
+    guest.has_ended = has_ended
+    image = IdleGuest().take_image(bytearray(5 * webassembly.PAGE_BYTES))
+    for item in (guest, new):
+        item.restore = lambda image, item=item: restored.append((item, image))
+
+    def submit(function, *arguments):
+        return SimpleNamespace(result=lambda: function(*arguments))
+
+    sandbox = SimpleNamespace(start_instance=lambda: new, _thread=SimpleNamespace(submit=submit))
+    chosen = new if is_new else guest
+    assert WebAssembly.restore_instance(sandbox, image, guest) is chosen
+    assert restored == [(chosen, image)] and guest.has_ended == is_new
+
+
+def test_the_space_for_a_saved_memory_is_used_again():
+    sandbox = SimpleNamespace(_spare_memory=bytearray())
+    for pages, length in ((5, 5), (3, 5), (6, 6)):
+        image = WebAssembly.save_image(sandbox, IdleGuest(pages))
+        assert image.size == pages * webassembly.PAGE_BYTES
+        assert len(sandbox._spare_memory) == length * webassembly.PAGE_BYTES
+
+
+@pytest.mark.parametrize(
+    ("error", "has_ended", "is_raised"),
+    [(STOP, True, True), (STOP, False, False), (KeyboardInterrupt(), False, True)],
+)
+def test_a_guest_that_ended_in_time_is_not_called_stopped(monkeypatch, error, has_ended, is_raised):
+    stopped = threading.Event()
+    engine = SimpleNamespace(increment_epoch=stopped.set)
+    monkeypatch.setattr(webassembly, "get_engine", lambda: engine)
+    sandbox, wakes = WebAssembly(), threading.Event()
+    sandbox._wake, checks = wakes, []
+    wakes.set()
+
+    def check():
+        assert not checks, "it is not asked again"
+        checks.append(wakes.is_set())
+        raise error
+
+    def run(source):
+        assert stopped.wait(60) and wakes.is_set(), "its sleep is ended, too"
+
+    instance = SimpleNamespace(has_ended=has_ended, run=run)
+    with ThreadPoolExecutor(1) as sandbox._thread:
+        if is_raised:
+            with pytest.raises(type(error)):
+                sandbox.run_watched(instance, check, "")
+        else:
+            sandbox.run_watched(instance, check, "")
+    assert checks == [False]
+
+
+# The guest's own part, as far as it runs here
+
+
+def make_int32(*args, dtype=None, **kwargs):
+    """Stand in for `np.array` in a guest, where integers have 32 bits by default."""
+    array = np.array(*args, dtype=dtype, **kwargs)
+    if dtype is None and not hasattr(args[0], "dtype") and array.dtype == np.int64:
+        return array.astype(np.int32)
+    return array
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "dtype"),
+    [
+        (([1, 2],), {}, "int64"),
+        (([1, 2],), {"dtype": None}, "int64"),
+        (([1, 2],), {"dtype": np.int32}, "int32"),
+        (([1.5],), {}, "float64"),
+        (([True],), {}, "bool"),
+        ((np.ones(2, np.int32),), {}, "int32"),
+    ],
+)
+def test_only_python_s_own_integers_become_int64(args, kwargs, dtype):
+    array = wasm_guest._make_int_result_int64("array", make_int32)(*args, **kwargs)
+    assert array.dtype.name == dtype and array.tolist() == np.array(args[0]).tolist()
+
+
+def test_a_dtype_in_its_place_among_the_arguments_is_kept():
+    def make(*args, **kwargs):
+        return np.zeros(2, kwargs.get("dtype", np.int32))
+
+    for name, place in wasm_guest._DTYPE_POSITION.items():
+        wrapped = wasm_guest._make_int_result_int64(name, make)
+        assert wrapped(*[3] * place).dtype == np.int64
+        assert wrapped(*[3] * place, np.int32).dtype == np.int32
+
+
+@pytest.mark.parametrize(
+    ("arguments", "types"),
+    [
+        ((2, 3), ["ndarray", "int"]),
+        (([2], 3), ["ndarray", "int"]),
+        (([2], np.ones(1)), ["ndarray", "ndarray"]),  # a list first becomes an array anyway
+        ((2, np.float32(1)), ["int", "float32"]),
+        ((2, 1.5), ["int", "float"]),
+        ((np.float32(1), 2), ["float32", "int"]),
+        ((range(3),), ["ndarray"]),
+    ],
+)
+def test_arithmetic_of_python_s_integers_is_done_in_an_array(arguments, types):
+    def name_types(*arguments, **kwargs):
+        return [type(argument).__name__ for argument in arguments]
+
+    def calculate(*arguments, **kwargs):
+        return name_types(*arguments)
+
+    calculate.reduce = calculate.accumulate = calculate.outer = name_types
+    wrapped = wasm_guest._make_int_arguments_int64(calculate)
+    results = [wrapped(*arguments), wrapped.reduce(*arguments), wrapped.accumulate(*arguments)]
+    assert results == [types] * 3 and wrapped.outer is name_types
+
+
+def test_waiting_for_a_lock_only_sleeps(monkeypatch):
+    pauses, lock = [], wasm_guest._SleepingLock()
+    monkeypatch.setattr(wasm_guest, "sleep", pauses.append)
+    with lock:
+        assert lock.locked()
+        assert not lock.acquire(False) and pauses == []
+        assert not lock.acquire(timeout=0.5) and not lock.acquire()
+    assert pauses == [0.5, wasm_guest.FOREVER_SECONDS]
+    assert not lock.locked() and lock.acquire() and lock.locked()
+    select = wasm_guest._SleepOnlyEventLoop.select
+    assert [select(None, seconds) for seconds in (2, -1, None)] == [[]] * 3
+    assert pauses[2:] == [2, 0, wasm_guest.FOREVER_SECONDS]
+
+
+def test_orders_and_replies_of_a_guest_may_go_in_parts(monkeypatch):
+    order, written = encoding.encode({"op": "run"}), bytearray()
+    source = encoding.ByteReader(order)
+    calls = SimpleNamespace(
+        read=lambda fd, size: source.read(min(size, 3, source.remaining)) if not fd else None,
+        write=lambda fd, data: written.extend(bytes(data[:5])) or len(data[:5]),
+    )
+    monkeypatch.setattr(wasm_guest, "os", calls)
+    assert encoding.read_frame(wasm_guest._read_order_bytes)[0] == {"op": "run"}
+    with pytest.raises(protocol.ChannelClosed):
+        wasm_guest._read_order_bytes(1)
+    wasm_guest._send_frame({"op": "run"})
+    assert written == order
+
+
+def test_a_shell_line_does_nothing_but_say_so(capsys):
+    shell = SimpleNamespace(user_ns={})
+    shell.system = lambda command: wasm_guest._StatementReportingShell.system(shell, command)
+    shell.system("pip install numpy")
+    assert capsys.readouterr().out == (
+        "There are no other programs where this notebook is marked, so this line does nothing: "
+        "!pip install numpy\n"
+    )
+    assert shell.user_ns == {"_exit_code": 127}
+    get_output = wasm_guest._StatementReportingShell.getoutput
+    assert get_output(shell, "ls") == [] and get_output(shell, "ls", split=False) == ""
+    assert capsys.readouterr().out.count("!ls") == 2
+    with pytest.raises(OSError, match=r"^There are no other programs where .* marked\.$"):
+        wasm_guest._refuse_magic("", "ls")
+
+
+def test_each_statement_of_a_cell_is_reported_when_it_has_run(monkeypatch):
+    steps = []
+
+    async def run_code(shell, code_obj, result=None, *, async_=False):
+        steps.append((code_obj, async_))
+        return code_obj == "fails"
+
+    monkeypatch.setattr(wasm_guest.Shell, "run_code", run_code)
+    shell = object.__new__(wasm_guest._StatementReportingShell)
+    emitter = SimpleNamespace(emit_step=lambda: steps.append("step"))
+    shell.__dict__["emitter"] = emitter
+    for code, has_failed in (("works", False), ("fails", True)):
+        with pytest.raises(StopIteration) as end:
+            shell.run_code(code, async_=True).send(None)
+        assert end.value.value is has_failed
+    assert steps == [("works", True), "step", ("fails", True), "step"]
+
+
 # The files that guests are made of
 
 
@@ -1022,7 +1914,7 @@ def test_an_inode_is_no_address_of_the_host():
 
 def test_the_dtype_int_is_int64_by_name_and_by_place():
     """The guest's `int` would be 32 bits long, unlike that on the student's machine."""
-    read = _read_dtype_int_as_int64(lambda *args, **kwargs: (args, kwargs))
+    read = wasm_guest._read_dtype_int_as_int64(lambda *args, **kwargs: (args, kwargs))
     assert read(3, int) == ((3, np.int64), {})
     assert read(3, dtype=int, order="C") == ((3,), {"dtype": np.int64, "order": "C"})
     assert read(3, float, dtype=bool) == ((3, float), {"dtype": bool})
