@@ -722,3 +722,362 @@ def test_of_long_cells_the_later_ones_are_shown_in_part(monkeypatch, extra):
     )
     shown = [cell.source.partition("\n[…")[0] for cell in notebook.cells]
     assert [len(source) for source in shown] == [first, second, 1, least, least]
+
+
+class FakeClusterClient(dask_cluster.ClusterClient):
+    """A client without a cluster; tests set its workers, and `tested` records which it tests."""
+
+    def __init__(self, present=(), slots=(), running=(), excluded=()):
+        self._present, self._slots, self._busy = dict(present), dict(slots), Counter()
+        self._worker_tests, self._excluded = dict(running), dict(excluded)
+        self._lock, self._address, self._next_update = Lock(), "tcp://here:1", 0.0
+        self._client = SimpleNamespace(status="running", nthreads=lambda: dict(present))
+        self._worker_test, self.tested, self.messages = ("test",), [], []
+        self._show_message = self.messages.append
+
+    def _submit_to_worker(self, worker, function, *arguments):
+        self.tested.append((worker, function))
+        return RUNNING_TEST
+
+
+def make_worker_test(is_done=True, status="finished", outcome=""):
+    """Return a future of a worker's test; an exception as its outcome is raised or reported."""
+
+    def get_outcome(seconds):
+        if isinstance(outcome, TimeoutError):
+            raise outcome
+        return outcome
+
+    cancelled = []
+    return SimpleNamespace(
+        done=lambda: is_done,
+        status=status,
+        result=get_outcome,
+        exception=get_outcome,
+        cancel=lambda: cancelled.append(True),
+        cancelled=cancelled,
+    )
+
+
+RUNNING_TEST = make_worker_test(is_done=False)
+LATE = "it did not mark a lab as it was handed out in 300 seconds"
+
+
+@pytest.mark.parametrize(
+    ("test", "deadline", "is_present", "slots", "reason", "is_running"),
+    [
+        (make_worker_test(), 9.0, True, {"a": 3}, None, False),
+        (make_worker_test(is_done=False), 9.0, True, {}, None, True),
+        (make_worker_test(is_done=False), 4.0, True, {}, LATE, False),
+        (make_worker_test(), 4.0, True, {}, LATE, False),
+        (make_worker_test(), 9.0, False, {}, None, False),
+        (make_worker_test(outcome="no numpy.\nmore"), 9.0, True, {}, "no numpy", False),
+        (make_worker_test(status="error", outcome=KeyError("x")), 9.0, True, {}, "'x'", False),
+        (make_worker_test(outcome=TimeoutError()), 9.0, True, {}, None, True),
+    ],
+)
+def test_a_worker_of_a_cluster_is_admitted_by_its_test(
+    monkeypatch, test, deadline, is_present, slots, reason, is_running
+):
+    monkeypatch.setattr(dask_cluster, "monotonic", lambda: 5.0)
+    client = FakeClusterClient({"a": 3} if is_present else {}, running={"a": (test, deadline)})
+    client._handle_ended_worker_tests()
+    assert (client._slots, "a" in client._worker_tests) == (slots, is_running)
+    assert client._excluded == ({} if reason is None else {"a": reason})
+    assert client.messages == ([] if reason is None else [f"The worker a is left out: {reason}."])
+    assert bool(test.cancelled) == (reason == LATE)
+
+
+def test_only_new_workers_of_a_cluster_are_tested_and_those_that_left_get_no_work(monkeypatch):
+    moment = [5.0]
+    monkeypatch.setattr(dask_cluster, "monotonic", lambda: moment[0])
+    running = {"b": (RUNNING_TEST, 9.0)}
+    present = dict.fromkeys("abcd", 1)
+    client = FakeClusterClient(present, {"a": 1, "gone": 2}, running, {"c": "no numpy"})
+    for _ in range(2):
+        client._update_workers_and_worker_tests()
+    assert client.tested == [("d", "test")] and client._slots == {"a": 1}
+    assert client._worker_tests["d"] == (RUNNING_TEST, 5 + dask_cluster.WORKER_TEST_SECONDS)
+    moment[0] += dask_cluster.POLL_SECONDS
+    client._client.status = "closed"
+    with pytest.raises(dask_cluster.ClusterError, match=r"at tcp://here:1 has gone away\. What is"):
+        client._update_workers_and_worker_tests()
+
+
+def test_a_cluster_of_which_no_worker_can_grade_gives_each_reason_once():
+    excluded = {"a": "no numpy", "b": "no numpy", "c": "no bwrap"}
+    client = FakeClusterClient(dict.fromkeys("abc", 1), excluded=excluded)
+    with pytest.raises(dask_cluster.ClusterError) as error:
+        client._update_workers_and_worker_tests()
+    assert str(error.value) == (
+        "None of the 3 workers of the Dask cluster at tcp://here:1 can mark this class: no numpy "
+        "and no bwrap. Mend one, and the same command goes on."
+    )
+
+
+@pytest.mark.parametrize(
+    ("slots", "running", "has_others", "is_tested"),
+    [
+        ({"a": 1}, {}, False, True),
+        ({"a": 1, "b": 1}, {}, True, True),
+        ({"a": 1}, {"b": (None, 9.0)}, True, True),
+        ({"b": 1}, {"a": (None, 9.0)}, True, False),  # another thread has begun the test
+        ({}, {"a": (None, 9.0)}, False, False),
+    ],
+)
+def test_a_worker_of_a_cluster_that_failed_is_tested_once_more(
+    slots, running, has_others, is_tested
+):
+    client = FakeClusterClient(slots=slots, running=running)
+    assert client._retest_worker_and_check_for_others("a") == has_others
+    assert client.tested == [("a", "test")] * is_tested and "a" not in client._slots
+
+
+def test_a_sandbox_imports_and_sees_what_its_lab_and_course_name(monkeypatch, tmp_path):
+    monkeypatch.setenv("IN_USE", "yes")
+    monkeypatch.delenv("NOT_SET", raising=False)
+    monkeypatch.setattr(pool.atexit, "register", lambda function: None)
+    made = []
+
+    class FakeSandbox:
+        def __init__(self, *arguments):
+            made.append(arguments)
+
+        def __enter__(self):
+            return self
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(pool, "find_sandbox_class", lambda labs, choice: FakeSandbox)
+    course_lab = SimpleNamespace(
+        course=SimpleNamespace(root=tmp_path, library=("plots",), data=("data",)),
+        preload=("keras:use",),
+        setup_import_statements=("import plots",),
+        limits={"cell_seconds": 7},
+        environment=("IN_USE", "NOT_SET"),
+        allowed_packages=frozenset({"plots", "keras"}),
+    )
+    for uses_drawing in (False, True):
+        pool.get_sandbox.__wrapped__(course_lab, "none", uses_drawing)
+    drawing = pool.DRAWING_PRELOAD
+    assert [preload for preload, *_ in made] == [
+        (*pool.PRELOAD, "keras:use", "import plots"),
+        (*pool.PRELOAD, *drawing, "keras:use", "import plots"),
+    ]
+    _, limits, environment, library, root = made[0]
+    assert limits == pool.RunLimits(cell_seconds=7)
+    assert environment == {"IN_USE": "yes", "AUTOGRADER_PACKAGES": "keras,plots"}
+    assert (library, root) == ((tmp_path / "plots", tmp_path / "data"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        ("auto", "one cannot be marked here. No keras. It does not start here."),
+        ("none", "one cannot be marked here. No keras."),
+    ],
+)
+def test_the_sandbox_that_was_not_chosen_is_spoken_of_only_if_nobody_chose(
+    monkeypatch, choice, message
+):
+    sandbox = SimpleNamespace(explain_missing_packages=lambda names: "No keras." if names else "")
+    monkeypatch.setattr(pool, "find_sandbox", lambda choice: sandbox)
+    monkeypatch.setattr(pool, "explain_fallback", lambda sandbox: "It does not start here.")
+    fine = SimpleNamespace(name="zero", imported_course_packages=frozenset())
+    assert pool.find_sandbox_class([fine], choice) is sandbox
+    lacking = SimpleNamespace(name="one", imported_course_packages=frozenset({"keras"}))
+    with pytest.raises(pool.SandboxError) as error:
+        pool.find_sandbox_class([fine, lacking], choice)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("stage", "error", "is_alone", "second_try"),
+    [
+        (pool.SHOWING_STAGE, LimitExceeded, False, (b"data", "note", True)),
+        (pool.SHOWING_STAGE, worker.WorkerDied, True, (b"data", "note", True)),
+        (pool.SHOWING_STAGE, worker.WorkerDied, False, None),
+        (pool.READING_STAGE, worker.WorkerDied, False, None),
+        ("", LimitExceeded, True, None),
+    ],
+)
+def test_a_submission_whose_outputs_take_too_long_is_graded_as_plain_text(
+    monkeypatch, stage, error, is_alone, second_try
+):
+    calls = []
+
+    def run_call(function, course, lab_name, release, data, note, options, text_only, **limits):
+        calls.append((data, note, text_only))
+        if len(calls) == 1:
+            raise error("takes more than 20 seconds", stage)
+        return "{}"
+
+    course_lab = SimpleNamespace(limits={})
+    monkeypatch.setattr(pool, "read_lab_in", lambda *_: course_lab)
+    monkeypatch.setattr(pool, "_release_json", lambda *_: "{}")
+    fake_worker = SimpleNamespace(run=run_call)
+    monkeypatch.setattr(pool, "_get_worker_restarted_for_new_lab", lambda name: fake_worker)
+    arguments = ("course", "one", b"data", "note", GradingOptions(sandbox="none"), is_alone)
+    if second_try is None:
+        with pytest.raises(error):
+            pool.grade_in_worker_as_json(*arguments)
+    else:
+        assert pool.grade_in_worker_as_json(*arguments) == "{}"
+    assert calls == [(b"data", "note", False), *[second_try] * (second_try is not None)]
+
+
+def test_a_worker_is_started_anew_for_another_lab_only(monkeypatch):
+    closed = []
+    monkeypatch.setattr(pool, "_thread_state", SimpleNamespace())
+    fake_worker = SimpleNamespace(close=lambda: closed.append(True))
+    monkeypatch.setattr(pool, "get_worker", lambda: fake_worker)
+    counts = []
+    for name in ("one", "one", "two", "two", "one"):
+        assert pool._get_worker_restarted_for_new_lab(name) is fake_worker
+        counts.append(len(closed))
+    assert counts == [0, 0, 1, 1, 2]
+
+
+def test_a_pool_tests_the_lab_here_and_leaves_that_of_a_cluster_to_its_client(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        pool, "find_machine_problem", lambda *arguments: asked.append(arguments) or "x"
+    )
+    for scheduler, problem in ((None, "x"), ("tcp://here:1", "")):
+        grading_pool = pool.GradingPool("course", ["one", "two"], "options", 1, scheduler)
+        assert grading_pool.find_lab_problem("two") == problem
+        assert list(grading_pool.grade_all([])) == [] and grading_pool._threads is None
+    assert asked == [("course", ["two"], "options", {})]
+
+
+def test_a_pool_passes_on_all_of_a_submission_and_turns_odd_errors_into_failures():
+    grading_pool, calls = pool.GradingPool("course", ["one"], "options", 1), []
+    errors = [None, worker.WorkerDied("ended"), KeyError("x"), dask_cluster.ClusterError("gone")]
+
+    def grade(*arguments):
+        calls.append(arguments)
+        error = errors[min(len(calls) - 1, 3)]
+        if error:
+            raise error
+        return "graded"
+
+    grading_pool._grade = grade
+    submissions = [Submission(name, "one", b"data", "note", None) for name in ("ada", "bo", "cy")]
+    with ThreadPoolExecutor(1) as grading_pool._threads:
+        results = grading_pool.grade_all(iter(submissions))
+        outcomes = [next(results), next(results)]
+        with pytest.raises(dask_cluster.ClusterError):
+            next(results)
+    assert [(submission.student, str(outcome)) for submission, outcome in outcomes] == [
+        ("ada", "graded"),
+        ("cy", "KeyError: 'x'"),
+    ]
+    assert isinstance(outcomes[1][1], CallFailed)
+    assert calls[0] == ("course", "one", b"data", "note", "options", False)
+    assert [is_alone for *_, is_alone in calls] == [False, False, False, True]
+
+
+# Results that are stored
+
+
+@pytest.fixture
+def class_grader(monkeypatch, tmp_path):
+    """A grader of a class whose stores only record what they are asked to do."""
+    grader = object.__new__(_ClassGrader)
+    grader.actions, grader.cached, grader.labs = [], None, {"one": lab("qkv-attention")}
+    grader.summary, grader.points, grader.options = GradingSummary(), {"one": {}}, "options"
+    grader.progress = SimpleNamespace(advance=lambda: grader.actions.append("advance"))
+    grader.on_result = lambda result: grader.actions.append(result)
+    grader.classroom = SimpleNamespace(
+        result_path=lambda *_: tmp_path / "result.json",
+        notebook_path=lambda *_: tmp_path / "notebook.ipynb",
+        read_submission=lambda *key: Submission(*key, b"data", "", None),
+    )
+    grader.writer = SimpleNamespace(
+        has_recorded=lambda *_: grader.has_recorded,
+        record_submission=lambda *_: grader.actions.append("record"),
+    )
+    grader.has_recorded = False
+
+    def load(classroom, submission, course_lab, options):
+        if isinstance(grader.cached, Exception):
+            raise grader.cached
+        return grader.cached
+
+    store = run.result_store
+    monkeypatch.setattr(store, "load_result", load)
+    monkeypatch.setattr(store, "fingerprint_submission", lambda *_: "fingerprint")
+    monkeypatch.setattr(store, "store_result", lambda *a: grader.actions.append(f"store {a[3]}"))
+    monkeypatch.setattr(
+        store, "store_executed_notebook", lambda *_: grader.actions.append("store notebook")
+    )
+    monkeypatch.setattr(run, "rescore_results", lambda graded, points: graded.faults)
+    (tmp_path / "result.json").write_text("{}")
+    (tmp_path / "notebook.ipynb").write_text("{}")
+    grader.result_file = tmp_path / "result.json"
+    return grader
+
+
+ADA = Submission("ada", "one", b"data", "", None)
+
+
+@pytest.mark.parametrize(
+    ("faults", "is_new", "has_recorded", "actions", "is_kept"),
+    [
+        ([], True, True, ["store fingerprint", "record"], True),
+        ([], False, True, [], True),
+        ([], False, False, ["record"], True),
+        (["It failed."], True, True, ["store notebook", "record", "It failed."], False),
+    ],
+)
+def test_a_result_is_stored_if_it_is_new_and_recorded_if_it_is_missing(
+    class_grader, faults, is_new, has_recorded, actions, is_kept
+):
+    class_grader.has_recorded = has_recorded
+    graded = SimpleNamespace(faults=faults)
+    class_grader._save_and_report(class_grader.writer, ADA, graded, is_new=is_new)
+    assert class_grader.actions == [*actions, "advance"]
+    assert class_grader.result_file.exists() == is_kept
+    assert class_grader.summary.faults == [f"ada, one: {fault}" for fault in faults]
+
+
+@pytest.mark.parametrize(
+    ("error", "ends_run"),
+    [(GradingError("the class"), True), (OSError(28, "full"), True), (KeyError("x"), False)],
+)
+def test_a_result_that_cannot_be_recorded_is_a_fault_of_its_submission_only(
+    class_grader, error, ends_run
+):
+    def fail(*_):
+        raise error
+
+    class_grader.writer.record_submission = fail
+    graded = SimpleNamespace(faults=[])
+    if ends_run:
+        with pytest.raises(type(error)):
+            class_grader._save_and_report(class_grader.writer, ADA, graded, is_new=True)
+        assert class_grader.result_file.exists() and class_grader.summary.faults == []
+    else:
+        class_grader._save_and_report(class_grader.writer, ADA, graded, is_new=True)
+        sentence = "ada, one: The grader failed, not the student: KeyError: 'x'"
+        assert class_grader.summary.faults == [sentence]
+        assert not class_grader.result_file.exists(), "the next run grades it again"
+        assert class_grader.actions[-1] == "advance"
+
+
+def test_a_stored_result_is_loaded_without_its_notebook_and_only_if_it_is_whole(
+    class_grader, tmp_path
+):
+    keys = [("ada", "one")]
+    load = class_grader.load_cached_results
+    class_grader.cached = "stored"
+    assert load(keys) == {keys[0]: (replace(ADA, content=None), "stored")}
+    for class_grader.cached in (None, ValueError("damaged")):
+        assert load(keys) == {}
+    class_grader.cached = "stored"
+    (tmp_path / "notebook.ipynb").unlink()
+    assert load(keys) == {}
+    (tmp_path / "notebook.ipynb").write_text("{}")
+    class_grader.result_file.unlink()
+    assert load(keys) == {}

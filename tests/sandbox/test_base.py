@@ -321,6 +321,8 @@ def test_a_cell_that_is_stopped_in_the_second_run_only_has_that_status():
     )
     assert runs[0] == (OK, "")
     assert runs[1:] == [(CRASH, ""), (TIMEOUT, "It ran too long.")]
+    _, runs = run([(0, OK, {}), (1, CRASH, END)], [(0, TIMEOUT, {}), (2, OK, {})])
+    assert statuses(runs) == [TIMEOUT, CRASH, OK]
     _, runs = run([(0, CellOutcome.ERROR, {}), (1, CRASH, END)], [(0, TIMEOUT, {}), (2, OK, {})])
     assert statuses(runs) == [CellOutcome.ERROR, CRASH, OK]
 
@@ -356,14 +358,14 @@ def pack_answers(first, *values):
 
 
 def test_results_are_read_within_a_budget_of_arrays_and_bytes():
-    data = pack_answers(0, np.zeros(100), 2)
+    data = pack_answers(0, np.zeros(60), np.zeros(40))
     budget = [9, 100_000]
     outcomes, problem = base._decode_outcomes(data, 2, budget)
     assert (len(outcomes), problem) == (2, "")
-    assert budget == [8, 100_000 - (800 + base._JSON_MEMORY_FACTOR * (len(data) - 800))]
-    for too_small in ([0, 100_000], [9, 100_000 - budget[1] - 1]):
+    assert budget == [7, 100_000 - (800 + base._JSON_MEMORY_FACTOR * (len(data) - 800))]
+    for too_small in ([1, 100_000], [9, 100_000 - budget[1] - 1]):
         assert base._decode_outcomes(data, 2, too_small)[1] == protocol.TOO_LARGE_MESSAGE
-    assert base._decode_outcomes(data, 2, [1, 100_000 - budget[1]])[1] == ""
+    assert base._decode_outcomes(data, 2, [2, 100_000 - budget[1]])[1] == ""
 
 
 @pytest.mark.parametrize(
@@ -510,7 +512,7 @@ def ask_end(code=0, missing=False):
 def test_cells_are_run_in_order_and_only_the_last_call_is_made_in_the_submission_s_process():
     arrays = [np.full(1, number, np.uint8) for number in range(4)]
     cells = [make_cell("a"), make_test_cell("f", None, 10, None), None, make_cell("b")]
-    cells.append(make_test_cell("g", None, None, first_array=2))
+    cells += [make_test_cell("g", None, None, first_array=2), None]
     events = [DONE, ask_end(), answer(), ask_end(-9), ask_end(), 2, STEP, STEP, FAILED, 3]
     run = PlannedDriver(*events, ask_end(), ask_end())
     reports = [report for report, _ in run.run_cells(cells, arrays)]
@@ -546,6 +548,7 @@ def test_cells_are_run_in_order_and_only_the_last_call_is_made_in_the_submission
         (protocol.ProtocolError("x"), CRASH, protocol.FORGED_MESSAGE, True),
         (({"op": 3}, []), CRASH, protocol.FORGED_MESSAGE, True),
         (({}, []), CRASH, protocol.FORGED_MESSAGE, True),
+        (({"op": "done", "status": "timeout"}, []), CRASH, protocol.FORGED_MESSAGE, True),
         (({"op": "done", "status": "fine"}, []), CRASH, protocol.FORGED_MESSAGE, True),
         (({"op": "done"}, []), CRASH, protocol.FORGED_MESSAGE, True),
         (driver.SubmissionLimitExceeded(TIMEOUT, "So."), TIMEOUT, "So.", False),
@@ -609,19 +612,23 @@ def test_the_peak_of_a_call_s_memory_is_reported_with_its_group():
 
 
 @pytest.mark.parametrize(
-    ("needs", "slow", "seconds", "is_stopped"),
+    ("first_seconds", "needs", "slow", "seconds", "is_stopped"),
     [
-        (["f"], False, 2, True),
-        (["other"], False, 2, False),
-        ([], True, 2, True),
-        ([], True, 1, False),
+        (16, ["f"], False, 2, True),
+        (9, ["f"], False, 2, False),
+        (16, ["other"], False, 2, False),
+        (16, [], True, 2, True),
+        (16, [], True, 1, False),
     ],
 )
-def test_what_needs_a_slow_function_is_stopped_early(needs, slow, seconds, is_stopped):
+def test_what_needs_a_slow_function_is_stopped_early(
+    first_seconds, needs, slow, seconds, is_stopped
+):
     cells = [make_test_cell("f"), make_test_cell("g", needs=needs, slow=slow)]
-    run = PlannedDriver(16, answer(), ask_end(-9), seconds, answer(), ask_end())
+    run = PlannedDriver(first_seconds, answer(), ask_end(), seconds, answer(), ask_end())
     (first, _), (second, _) = run.run_cells(cells, [np.zeros(1)])
-    assert first.status is TIMEOUT and run.ended_answers == 1 + is_stopped
+    assert first.status is (TIMEOUT if first_seconds > 10 else OK)
+    assert run.ended_answers == (first_seconds > 15) + is_stopped
     assert second.reason == (driver.SLOW_CALLEE_MESSAGE if is_stopped else "")
 
 
