@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from autograder.core import files
 from autograder.core.files import decode_text, is_disk_error, read_json, write_file
 
 
@@ -124,3 +125,56 @@ def test_a_text_with_a_few_zero_bytes_is_no_utf_16():
     data = b"a text with one zero byte: \0 and more after it"
     assert decode_text(data) == (data.decode(), "utf-8")
     assert decode_text(b"") == ("", "utf-8")
+
+
+def test_bytes_of_no_encoding_and_half_a_utf_16_text_are_read_all_the_same():
+    assert decode_text(b"a\x81b\xff") == ("a\N{REPLACEMENT CHARACTER}bÿ", "cp1252")
+    assert decode_text(b"\xff\xfea") == ("ÿþa", "cp1252")
+
+
+def test_an_error_that_names_its_file_keeps_the_name(tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(errno.EACCES, "Permission denied", "another")
+
+    monkeypatch.setattr(type(tmp_path), "replace", fail)
+    with pytest.raises(OSError) as caught:
+        write_file(tmp_path / "marks.csv", "new")
+    assert caught.value.filename == "another"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no pipes among its files")
+def test_only_a_regular_file_is_read_and_up_to_so_many_bytes(tmp_path):
+    (tmp_path / "file").write_bytes(b"12345")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    os.mkfifo(tmp_path / "pipe")
+    assert files.read_regular_file(tmp_path / "file", 3) == b"123"
+    for name in ("link", "pipe", "."):
+        with pytest.raises(files.NotRegularFile):
+            files.read_regular_file(tmp_path / name, 3)
+
+
+def test_a_file_that_was_replaced_before_it_was_opened_is_closed_again(tmp_path, monkeypatch):
+    checks, handles, real_open = [], [], os.open
+
+    def require_regular(status):
+        checks.append(status)
+        if len(checks) == 2:
+            raise files.NotRegularFile(errno.EINVAL, "It is not an ordinary file")
+
+    def open_recorded(*arguments):
+        handles.append(real_open(*arguments))
+        return handles[-1]
+
+    (tmp_path / "file").write_bytes(b"")
+    monkeypatch.setattr(files, "_require_regular", require_regular)
+    monkeypatch.setattr(files.os, "open", open_recorded)
+    with pytest.raises(files.NotRegularFile):
+        files.open_regular_file(tmp_path / "file")
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(handles[0])
+
+
+def test_texts_and_their_bytes_have_one_hash_and_their_order_counts():
+    assert files.hash_parts("é", b"b") == files.hash_parts("é".encode(), "b")
+    assert files.hash_parts("a", "b") != files.hash_parts("b", "a")
+    assert files.hash_parts("\ud800") == files.hash_parts("?")

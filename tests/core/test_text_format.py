@@ -11,7 +11,13 @@ from autograder.core.rounding import (
     round_half_up,
     to_fraction,
 )
-from autograder.core.text_format import format_count, join_words, make_printable, truncate
+from autograder.core.text_format import (
+    format_count,
+    join_words,
+    make_printable,
+    strip_escapes,
+    truncate,
+)
 
 
 @pytest.mark.parametrize("text", ["a\tb", "one line\nand another", "é ∑ 字", ""])
@@ -69,3 +75,21 @@ def test_a_half_is_rounded_up_whatever_the_decimals(number, decimals, text):
 def test_points_are_fractions_up_to_a_denominator():
     assert to_fraction(1 / _MAX_DENOMINATOR) == Fraction(1, _MAX_DENOMINATOR)
     assert to_fraction(1 / (_MAX_DENOMINATOR + 1)) == Fraction(1, _MAX_DENOMINATOR)
+
+
+@pytest.mark.parametrize(
+    "escape",
+    [
+        "\x1b[1;31m",
+        "\x9b31m",
+        "\x1b[?25l",
+        "\x1b[1 q",
+        "\x1b]0;a title\x07",
+        "\x1b]0;a title\x1b\\",
+        "\x9d0;a title\x9c",
+        "\x1b(B",
+        "\x1bc",
+    ],
+)
+def test_escape_sequences_of_every_kind_are_removed_whole(escape):
+    assert strip_escapes(f"a{escape} b") == "a b"

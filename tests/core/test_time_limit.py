@@ -202,3 +202,52 @@ def test_without_signals_nothing_is_left_pending():
     command = [sys.executable, "-c", WITHOUT_SIGNALS]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert ran.stdout == "done\n", ran.stderr
+
+
+def make_limit(seconds=0.0):
+    """Return a limit of one second, a list of its stops, and of the cases that have begun."""
+    limit, stops, progress = CallTimeLimit(1.0, __file__), [], []
+    limit._stop_thread = lambda: stops.append(1)
+    limit._stopwatch = SimpleNamespace(
+        charged_seconds=lambda: seconds, mark_progress=lambda: progress.append(1)
+    )
+    return limit, stops, progress
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_armed", "is_stopped"),
+    [(1.4, True, False), (1.5, True, False), (1.6, True, True), (1.6, False, False)],
+)
+def test_code_has_half_as_much_time_again_before_it_is_stopped(seconds, is_armed, is_stopped):
+    limit, stops, _ = make_limit(seconds)
+    limit._is_armed = is_armed
+    limit.stop_thread_on_overrun()
+    assert (len(stops), limit._was_stopped) == (is_stopped, is_stopped)
+
+
+def test_a_signal_after_the_end_of_a_block_stops_nothing():
+    limit, _, progress = make_limit()
+    limit.begin("one row")
+    limit.begin("ties")
+    assert len(progress) == 2
+    with pytest.raises(TimeLimitExceeded):
+        limit._handle_signal()
+    limit._disarm()
+    limit._handle_signal()
+
+
+def test_the_line_of_a_notebook_counts_that_called_what_runs_now():
+    limit, _, _ = make_limit()
+
+    def make_frame(file, line, name, caller=None):
+        code = SimpleNamespace(co_filename=file)
+        return SimpleNamespace(
+            f_code=code, f_lineno=line, f_globals={"__name__": name}, f_back=caller
+        )
+
+    notebook = make_frame("another cell", 3, "__main__", make_frame(__file__, 5, "x"))
+    limit._count_running_line(make_frame("numpy.py", 9, "numpy", notebook))
+    limit._count_running_line(make_frame(__file__, 5, "tests", notebook))
+    limit._count_running_line(make_frame("numpy.py", 9, "numpy"))
+    limit._count_running_line(None)
+    assert limit._line_samples == {("another cell", 3): 1, (__file__, 5): 1}

@@ -796,6 +796,7 @@ def test_only_new_workers_of_a_cluster_are_tested_and_those_that_left_get_no_wor
     client = FakeClusterClient(present, {"a": 1, "gone": 2}, running, {"c": "no numpy"})
     for _ in range(2):
         client._update_workers_and_worker_tests()
+        client._client.nthreads = lambda: {}  # it is asked again only after a while
     assert client.tested == [("d", "test")] and client._slots == {"a": 1}
     assert client._worker_tests["d"] == (RUNNING_TEST, 5 + dask_cluster.WORKER_TEST_SECONDS)
     moment[0] += dask_cluster.POLL_SECONDS

@@ -778,14 +778,12 @@ def test_files_are_mounted_for_reading_with_the_folders_above_them(monkeypatch):
     monkeypatch.setattr(bubblewrap, "_SYSTEM_FILES", ("/etc/localtime",))
     monkeypatch.setattr(bubblewrap.os.path, "islink", lambda path: False)
     monkeypatch.setattr(bubblewrap, "_map_python_paths", lambda: {"/opt/python/lib": "/venv/lib"})
-    arguments = bubblewrap._make_mount_arguments(
-        {"/course/lab": Path("/c/lab")}, {5: "/etc/passwd"}
-    )
+    arguments = bubblewrap._make_mount_arguments({"/course/lab": Path("/c/lab")}, {5: "/run/made"})
     assert arguments == [
-        *"--dir / --dir /etc --dir /venv --dir /course".split(),
+        *"--dir / --dir /etc --dir /venv --dir /course --dir /run".split(),
         *"--ro-bind-try /etc/localtime /etc/localtime".split(),
         *"--ro-bind-try /opt/python/lib /venv/lib --ro-bind-try /c/lab /course/lab".split(),
-        *"--perms 0644 --ro-bind-data 5 /etc/passwd".split(),
+        *"--perms 0644 --ro-bind-data 5 /run/made".split(),
     ]
 
 

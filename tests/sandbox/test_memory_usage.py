@@ -99,3 +99,109 @@ def test_the_cpu_time_of_a_process_that_has_ended_stays_counted(monkeypatch):
         submission.measure_usage()
         counted.append(submission._submission_cpu_seconds())
     assert counted == [3.0, 3.0, 3.0, 3.5]
+
+
+@pytest.mark.parametrize(
+    ("moment", "cpu", "asleep", "seconds"),
+    [
+        (0.05, 0.0, True, 0.05),
+        (0.05, 0.0, False, 0.0),
+        (0.05, 0.01, True, 0.0),  # it has computed meanwhile
+        (
+            9.0,
+            0.0,
+            True,
+            2 * supervisor.CHECK_INTERVAL_SECONDS,
+        ),  # the supervisor had to wait itself
+    ],
+)
+def test_a_submission_sleeps_if_none_of_its_processes_computes(
+    monkeypatch, moment, cpu, asleep, seconds
+):
+    submission = object.__new__(supervisor.Supervisor)
+    submission._child, submission._cpu_seconds = 1, 0.0
+    submission._sleep_seconds, submission._last_measurement = 3.0, 100.0
+    usage = {supervisor.psutil.Process(): SimpleNamespace(cpu=cpu)}
+    monkeypatch.setattr(supervisor, "measure_process_tree", lambda pid: usage)
+    monkeypatch.setattr(supervisor, "monotonic", lambda: 100.0 + moment)
+    monkeypatch.setattr(supervisor.linux, "is_asleep", lambda pid: asleep)
+    submission.measure_usage()
+    assert submission._submission_sleep_seconds() == pytest.approx(3.0 + seconds)
+    assert submission._last_measurement == 100.0 + moment
+    monkeypatch.setattr(supervisor, "measure_process_tree", lambda pid: {})
+    submission.measure_usage()
+    assert not submission._is_asleep()
+
+
+LIMIT, SHARED = 1000, 50
+MOST = LIMIT + SHARED + supervisor.linux.SPARE_LIMITS["AS"]
+
+
+@pytest.mark.parametrize(
+    ("processes", "exceeds"),
+    [
+        ([(0, MOST, 9 * MOST)], False),
+        ([(0, MOST + 1, MOST + 1)], True),
+        ([(0, MOST + 1, MOST)], False),  # shared pages count once
+        ([(0, MOST, MOST), (0, 1, 0)], False),
+        ([(0, MOST, MOST), (0, 1, 1)], True),
+        ([(4 * MOST + 7, 0, 0)], False),
+        ([(4 * MOST + 8, 0, 0)], True),
+        ([(2 * MOST + 7, 0, 0), (2 * MOST + 8, 0, 0)], True),
+        ([(4 * MOST + 7, 0, 0), (3, 0, 0)], False),  # less than the fork server's
+    ],
+)
+def test_the_memory_of_all_processes_and_their_address_space_are_limited(
+    monkeypatch, processes, exceeds
+):
+    submission = object.__new__(supervisor.Supervisor)
+    submission.limits = SimpleNamespace(memory=LIMIT)
+    submission._shared_memory = SimpleNamespace(rss=SHARED, vms=7)
+    submission._usage, proportional = {}, {}
+    for number, (virtual, resident, pss) in enumerate(processes):
+        submission._usage[number] = supervisor.ProcessUsage(virtual, resident, 0.0)
+        proportional[number] = pss
+    monkeypatch.setattr(
+        supervisor, "_measure_proportional_memory", lambda process, fallback: proportional[process]
+    )
+    assert submission._exceeds_memory_limit() == exceeds
+
+
+def test_the_memory_of_a_process_is_that_of_the_kernel_or_what_it_seems():
+    psutil = supervisor.psutil
+    outcomes = []
+    for answer in (SimpleNamespace(pss=5), psutil.NoSuchProcess(1), psutil.AccessDenied(1)):
+
+        def measure(answer=answer):
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        process = SimpleNamespace(memory_full_info=measure)
+        outcomes.append(supervisor._measure_proportional_memory(process, 9))
+    assert outcomes == [5, 0, 9]
+
+
+def test_the_figures_of_the_kernel_are_read_in_bytes(monkeypatch):
+    status = (
+        b"Name:\tpython\nVmRSS:\t 100 kB\nVmHWM:\t  90 kB\nRssFile:\t  30 kB\nRssShmem:\t   5 kB\n"
+    )
+    smaps = b"Private_Clean:   99 kB\nPrivate_Dirty:   7 kB\nPrivate_Hugetlb:   2 kB\n"
+    proc = {"1/status": status, "1/smaps_rollup": smaps, "loadavg": b"0.1 0.2 0.3 1/99 4321\n"}
+    monkeypatch.setattr(memory_usage, "_read_proc", lambda name: proc.get(name, b""))
+    assert memory_usage._peak_anonymous_bytes(1) == 60 * 1024
+    assert memory_usage._measure_written_memory(1) == (7 + 2 + 5) * 1024
+    del proc["1/smaps_rollup"]
+    assert memory_usage._measure_written_memory(1) == 100 * 1024
+    assert memory_usage._measure_written_memory(2) == memory_usage._peak_anonymous_bytes(2) == 0
+    assert memory_usage._last_created_pid() == 4321
+
+
+def test_all_descendants_of_all_threads_are_found(monkeypatch):
+    children = {"1/task/1": b"2 3 ", "1/task/9": b"4", "4/task/4": b"5", "5/task/5": b""}
+    threads = {1: ["1", "9"], 4: ["4"], 5: ["5"]}
+    monkeypatch.setattr(memory_usage, "_thread_ids", lambda pid: threads.get(pid, []))
+    monkeypatch.setattr(
+        memory_usage, "_read_proc", lambda name: children[name.removesuffix("/children")]
+    )
+    assert sorted(memory_usage._list_descendant_pids(1)) == [2, 3, 4, 5]
