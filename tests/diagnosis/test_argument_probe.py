@@ -8,10 +8,11 @@ import pytest
 from autograder.diagnosis import argument_probe
 from autograder.diagnosis.argument_probe import (
     MAX_COUNT_FACTOR,
+    ArgumentPath,
     explain_by_arguments,
     is_small_enough_to_repeat,
 )
-from autograder.values.case_records import ComparisonRules, Inputs, TestCase
+from autograder.values.case_records import CallOutcome, ComparisonRules, Inputs, TestCase
 
 CASE = TestCase("numbers", Inputs((np.arange(4.0),), {}), np.arange(4.0), {})
 OF_A_LAYER = ComparisonRules(call="operator:call")  # a function of the course calls the answer
@@ -508,3 +509,149 @@ def test_arrays_that_the_reference_does_not_use_are_those_of_the_largest_small_c
     assert find(reference, [make(3)], ComparisonRules(call="in place")) == ()
     whole = TestCase("", make(3).inputs, 5, {})
     assert find(lambda x, y: 5, [whole], rules) == ()
+
+
+def test_a_path_reaches_an_argument_or_an_entry_of_one():
+    arguments = {"x": 1, "weights": {"x": 2, "w": 3}}
+    whole, entry = ArgumentPath("x"), ArgumentPath("weights", "x")
+    assert (whole.name, whole.get(arguments), entry.get(arguments)) == ("x", 1, 2)
+    assert ArgumentPath("weights", "w").name == "w"
+    assert whole.replace(arguments, 9) == {"x": 9, "weights": {"x": 2, "w": 3}}
+    assert entry.replace(arguments, 9) == {"x": 1, "weights": {"x": 9, "w": 3}}
+    assert arguments == {"x": 1, "weights": {"x": 2, "w": 3}}
+
+
+def test_a_changed_argument_does_not_count_and_no_error_is_a_result():
+    def double(x):
+        x *= 2
+        return x
+
+    probe = argument_probe._ProbedFunction(double, ComparisonRules())
+    assert probe.returns({"x": np.ones(3)}, CallOutcome(np.full(3, 2.0)))
+    assert probe.returns({"x": np.ones(3)}, CallOutcome(np.full(3, 2.0), modified=("x",)))
+    assert not probe.returns({"x": None}, probe.call({"x": None}))
+
+
+def test_what_cannot_be_called_again_is_told_nothing():
+    assert explain_by_arguments(np.exp, [], ComparisonRules()) == ""
+    for function in (dict, lambda: CASE.expected):  # without a signature, or with another one
+        assert explain_by_arguments(function, [CASE], ComparisonRules()) == ""
+
+
+def test_an_array_is_found_behind_arguments_that_are_none():
+    """A case in which the argument is no array says nothing of it."""
+    probe = argument_probe._ProbedFunction(lambda n, x, y, z: x, ComparisonRules())
+    calls = []
+    for z in (X, None):
+        arguments = {"n": 1, "x": X, "y": X, "z": z}
+        calls.append((arguments, CallOutcome(X)))
+    paths = [ArgumentPath(name) for name in "nxyz"]
+    describe = argument_probe._describe_ignored_array
+    assert "does not depend on `y`" in describe(probe, calls, paths, ())
+    assert "does not depend on `z`" in describe(probe, calls, paths, ["y"])
+    assert describe(probe, calls, paths, ["y", "z"]) == ""
+
+
+CHANGES_OF_NUMBERS = ["opposite sign of", "1 / ", "multiplied by 2", "multiplied by ½"]
+
+
+@pytest.mark.parametrize(
+    ("value", "words", "only_if_finite"),
+    [
+        (np.eye(2), ["transposed"], CHANGES_OF_NUMBERS),
+        (np.ones((1, 1)), [], CHANGES_OF_NUMBERS),
+        (np.ones((2, 2, 3)), [], CHANGES_OF_NUMBERS),
+        (np.eye(2) > 0, ["transposed", "True and False exchanged"], []),
+        (np.array([1, 2]), ["increased by 1", "decreased by 1"], CHANGES_OF_NUMBERS[2:]),
+        (3, ["increased by 1", "decreased by 1"], []),
+        (True, [], []),
+        (2.5, [], CHANGES_OF_NUMBERS[:2]),
+        (0.0, [], []),
+        (np.array([np.nan]), [], []),
+        (np.ones(0), [], []),
+        ("mean", [], []),
+    ],
+)
+def test_what_is_changed_of_an_argument_depends_on_its_kind(value, words, only_if_finite):
+    paths = [ArgumentPath("x")]
+    list_changes = argument_probe._list_argument_mixups
+    for are_finite, expected in ((False, words), (True, [*words, *only_if_finite])):
+        found = list(list_changes({"x": value}, paths, set(), are_finite))
+        found = [text for text, _ in found if "√" not in text and "n = " not in text]
+        assert len(found) == len(expected)
+        assert all(map(str.__contains__, found, expected))
+    assert not [*list_changes({"x": np.eye(2)}, paths, {"x"}, True)]
+    assert not [*list_changes({"x": (0, 1)}, paths, {"x"}, True)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "are_exchangeable"),
+    [
+        (np.array([1.0, 2.0]), np.array([2.0, 1.0]), True),
+        (np.array([1.0, 2.0]), np.array([1.0, 2.0]), False),
+        (np.array([1.0]), np.array([2.0]), False),
+        (np.array([1.0, 2.0]), np.array([[2.0, 1.0]]), False),
+        (1.5, 2.5, True),
+        (1.5, 1.5, False),
+        (1, 2, False),
+        (1.5, 2, False),
+        (np.array([1.0, 2.0]), 1.5, False),
+    ],
+)
+def test_two_arguments_are_exchanged_if_they_are_of_one_kind_and_differ(
+    first, second, are_exchangeable
+):
+    assert argument_probe._are_exchangeable(first, second) is are_exchangeable
+    assert argument_probe._are_exchangeable(second, first) is are_exchangeable
+
+
+def test_other_numbers_in_an_array_follow_no_simple_pattern():
+    array = np.array([[1.0, -2.0], [3.0, 0.0]], np.float32)
+    other = argument_probe._perturb(array)
+    noise = np.sin([[1.0, 2.0], [3.0, 4.0]])
+    assert other.dtype == np.float32
+    np.testing.assert_allclose(other, 1.25 * array + 0.5 * noise, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("value", "argument", "is_sum"),
+    [
+        (np.arange(8.0) + 5, np.full(8, 5.0), True),
+        (np.arange(8.0) + 5, np.full((1, 8), 5.0), True),
+        (np.arange(8.0) + 5, np.full((3, 8), 5.0), False),
+        (np.arange(8.0) + 5, np.ones(3), False),
+        (np.arange(8.0).reshape(1, 8) + 5, np.full(8, 5.0), False),
+        (3.5, np.full(8, 5.0), False),
+        (np.arange(8.0), np.full(8, 5.0), False),  # the right result
+    ],
+)
+def test_a_combination_has_the_shape_of_the_result(value, argument, is_sum):
+    call = argument_probe._WrongCall({"x": argument}, np.arange(8.0), value)
+    path = ArgumentPath("x")
+    assert argument_probe._is_part_combined_with_argument([call], None, path, np.add) is is_sum
+    pair = argument_probe._WrongCall({"x": argument}, (0.0, np.arange(8.0)), (0.0, value))
+    assert argument_probe._is_part_combined_with_argument([pair], 1, path, np.add) is is_sum
+    for wrong in (value, (0.0, value, value)):
+        other = argument_probe._WrongCall({"x": argument}, (0.0, np.arange(8.0)), wrong)
+        assert not argument_probe._is_part_combined_with_argument([other], 1, path, np.add)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "gaps", "words"),
+    [
+        ([(2, 2, 1), (3, 3, 1)], (4, 9), "too large by `n` · `d`."),  # rather than `n`²
+        ([(2, 5, 1), (3, 4, 1)], (-4, -9), "too small by `n`²."),
+        ([(2, 5, 7), (3, 4, 2)], (2800, 1152), ""),  # n² d² h · 4
+        ([(2, 5, 7), (3, 4, 2)], (1600, 2304), "too large by 16 · `n`² · `d`²."),
+        ([(2, 5, 7), (3, 4, 2)], (10, 10), ""),
+    ],
+)
+def test_an_excess_is_the_simplest_product_of_sizes(sizes, gaps, words):
+    calls = []
+    for values, gap in zip(sizes, gaps, strict=True):
+        arguments = {**dict(zip("ndh", values, strict=True)), "rate": 0.5}
+        calls.append(argument_probe._WrongCall(arguments, 100, 100 + gap))
+    paths = [ArgumentPath(name) for name in ("n", "d", "h", "rate")]
+    text = argument_probe._describe_difference_as_argument_product(calls, paths)
+    ending = " Which part of the formula has that many numbers?"
+    assert text == (f"In every failing case your number is {words}{ending}" if words else "")

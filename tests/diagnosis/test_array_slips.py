@@ -196,6 +196,12 @@ WRITES = "you write into the array `x` that your function is given."
             ),
             NEW,
         ),
+        (  # in the order of the lines, and not of their depth
+            "for i in n:\n    y = x\ny += n",
+            4,
+            "`x` gets a second name, and no copy is made. Line 5 then changes both.",
+            COPY,
+        ),
         ("np.random.shuffle(x)", 3, WRITES, NEW),
         ("x.append(n)", 3, WRITES, NEW),
         (
@@ -220,6 +226,8 @@ def test_the_whole_of_a_change_is_told(code, line, text, nudge):
         "y = x.ravel()\ny += n",
         "y = np.array(x)\ny += n",
         "x.sum(out=n)",
+        "n.sum(where=x)",
+        "np.add(n, n, where=x, out=n)",
         "x, y = n, x",
         "n += 1",
         "y = x[n]\ny += 1",
@@ -255,6 +263,7 @@ def test_an_array_of_texts_is_named_where_it_is_made(maker):
     )
     assert slip.nudge == "Which type of Python holds texts of any length, and can be changed?"
     assert find_array_of_texts(define("y = list(x)", "y[0] = 'ab'", "return y")) is None
+    assert find_array_of_texts(define("n[0] = np.array(x)", "n[0] = 'ab'", "return n")) is None
     assert find_array_of_texts(len) is None
 
 
@@ -267,6 +276,7 @@ def test_the_whole_sentence_on_a_numerical_derivative():
     )
     assert slip.nudge == "Which formula gives the exact numbers?"
     assert find_approximation(len) is None
+    assert find_approximation(define("return slope(x, n)")) is None
 
 
 def test_a_view_is_named_beside_the_changed_argument(capsys):

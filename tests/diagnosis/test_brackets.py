@@ -7,7 +7,7 @@ import pytest
 from functions_in_cells import define_in_cell
 from test_repair import find_repair_for, make_test_cases_for
 
-from autograder.diagnosis.brackets import MAX_OPERANDS, add_brackets
+from autograder.diagnosis.brackets import MAX_OPERANDS, add_brackets, list_inner_links
 from autograder.values.case_records import Inputs
 
 
@@ -69,10 +69,32 @@ def list_bracketed(code):
         ("f(a + b * c)", []),
         ("a + (b if c else d)", []),
         ("not a", []),
+        ("not a ** 2", []),
+        ("~a ** 2", []),
+        ("+a ** 2", []),
     ],
 )
 def test_brackets_are_tried_where_they_matter(code, expected):
     assert list_bracketed(code) == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "inner"),
+    [
+        ("a + b * c", ["b * c"]),
+        ("a - b - c", ["a - b"]),
+        ("a - (b - c)", []),
+        ("a ** b ** c", ["b ** c"]),
+        ("(a ** b) ** c", []),
+        ("(a + b) * c", []),
+        ("f(a + b) * c + d", ["f(a + b) * c"]),
+        ("-(a * b) + c", []),
+    ],
+)
+def test_the_links_of_a_longer_chain_are_known(code, inner):
+    tree = ast.parse(code)
+    links = list_inner_links(tree)
+    assert [ast.unparse(node) for node in ast.walk(tree) if id(node) in links] == inner
 
 
 def test_a_long_chain_gets_no_brackets():

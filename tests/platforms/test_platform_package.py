@@ -14,6 +14,7 @@ import zipfile
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -24,8 +25,9 @@ from sample_class import perfect, wrong_answer
 from test_responses import EXERCISE, LAB, exercise_points, make_submission, parse_response, record
 
 from autograder.core.course import read_course as read_course
-from autograder.core.errors import AutograderError
+from autograder.core.errors import AutograderError, UsageError
 from autograder.grading.grade_submission import report_grader_fault
+from autograder.platforms import platform_package
 from autograder.platforms.grade_one import make_platform_result
 from autograder.platforms.platform_package import (
     _MAX_SECONDS,
@@ -186,6 +188,55 @@ def test_a_lab_that_is_not_released_is_refused(tmp_path):
     ran = autograder("package", "gradescope", "fair-dice", cwd=course)
     assert ran.returncode == 1 and "fair-dice is not released: there is no file" in ran.stderr
     assert not (course / "dist").exists()
+
+
+def test_packages_lie_in_a_folder_of_their_platform_and_replace_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(platform_package, "_make_gradescope_package_files", lambda lab: {})
+    course = replace(COURSE, root=tmp_path)
+    found = {name: lab(name) for name in (LAB, "positions")}
+    monkeypatch.setattr(platform_package, "read_lab", lambda course, name: found[name])
+    paths = write_package("gradescope", course, [LAB, "positions", LAB])
+    folder = tmp_path / "dist" / "gradescope"
+    assert paths == [folder / f"{LAB}.zip", folder / "positions.zip"]
+    assert all(map(zipfile.is_zipfile, paths))
+    paths[0].unlink()
+    with pytest.raises(UsageError, match=r"positions\.zip is there already"):
+        write_package("gradescope", course, [LAB, "positions"])
+    assert not paths[0].exists()
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(UsageError, match="link is there already"):
+        write_package("github", course, [LAB], tmp_path / "link")
+    made = []
+    monkeypatch.setattr(
+        platform_package, "_make_prairielearn_package_files", lambda *given: made.append(given)
+    )
+    monkeypatch.setattr(platform_package, "_write_new_folder", lambda *given: made.append(given))
+    expected = tmp_path / "dist" / "prairielearn"
+    assert write_package("prairielearn", course, [LAB]) == [expected]
+    assert made == [(course, [lab(LAB)]), (expected, None)]
+
+
+def test_a_folder_that_cannot_be_written_whole_leaves_nothing(tmp_path, monkeypatch):
+    folder = tmp_path / "dist" / "github"
+
+    def fail(place, files):
+        (place / "mark").write_text("")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(platform_package.distribution, "write_files", fail)
+    with pytest.raises(KeyboardInterrupt):
+        platform_package._write_new_folder(folder, {})
+    assert list(folder.parent.iterdir()) == []
+
+
+def test_a_title_cannot_be_a_tag_of_prairielearn(tmp_path, monkeypatch):
+    monkeypatch.setattr(platform_package, "_TEMPLATES", tmp_path)
+    (tmp_path / "page").write_text("@TITLE@ of @LAB@, @LAB@.ipynb: {{x}}")
+    one = SimpleNamespace(title="{{a}} <b> & {c}", name="dice")
+    assert platform_package._fill_template("page", one) == (
+        b"a &lt;b&gt; &amp; c of dice, dice.ipynb: {{x}}"
+    )
+    assert platform_package._fill_template("page") == (b"@TITLE@ of @LAB@, @LAB@.ipynb: {{x}}")
 
 
 # Unpacked and run

@@ -9,6 +9,7 @@ import json
 import re
 from dataclasses import replace
 from functools import cache, partial
+from types import SimpleNamespace
 
 import jsonschema
 import nbformat
@@ -17,7 +18,8 @@ from command import autograder, work_here
 from our_course import COURSE, lab, release
 from sample_class import perfect, with_answer, wrong_answer
 
-from autograder.platforms import grade_one, responses
+from autograder.core.results import Result, Verdict
+from autograder.platforms import grade_one, responses, solution_check
 from autograder.platforms.grade_one import grade_for_platform, make_platform_result
 from autograder.platforms.responses import RESPONSE_FORMATS
 from autograder.sandbox import SandboxError
@@ -305,6 +307,151 @@ def test_the_cells_tell_the_lab_and_the_files_name_only_where_they_do_not(
     path = tmp_path / f"{LAB}.ipynb"
     path.write_bytes(content)
     assert grade_one._read_notebook_and_find_lab(COURSE, path, None)[2].name == expected_lab
+
+
+def test_the_only_lab_of_a_course_is_meant_and_nothing_is_read_behind_a_link(tmp_path):
+    find = grade_one._read_notebook_and_find_lab
+    path = tmp_path / "answers.ipynb"
+    path.write_bytes(b"{}")
+    assert find(COURSE, path, None) == (b"{}", "", None)
+    only = replace(COURSE, labs=(LAB,))
+    assert find(only, path, None)[2].name == LAB
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / f"{LAB}.ipynb").write_bytes(b"{}")
+    for target in ("folder", "nowhere"):
+        link = tmp_path / f"link to {target}"
+        link.symlink_to(tmp_path / target)
+        data, remark, _ = find(COURSE, link, LAB)
+        assert data is None and "is not an ordinary file" in remark
+    # A package holds one lab of its course only.
+    grade_ids = grade_one._map_grade_ids_to_labs(only)
+    packed = replace(COURSE, labs=("not-packed", LAB), root=COURSE.root)
+    assert grade_ids and grade_one._map_grade_ids_to_labs(packed) == grade_ids
+
+
+@pytest.mark.parametrize(
+    ("grade_ids", "other_lab"),
+    [
+        (["of-nobody", "qkv", "answer"], ""),
+        (["of-nobody", "qkv", "test"], ""),
+        (["of-nobody", "qkv", "question"], ""),
+        (["other"], ""),
+        ([], ""),
+        (["qkv", "other"], "qkv-attention"),
+        (["of-nobody", "other"], "another lab"),
+    ],
+)
+def test_a_notebook_is_of_another_lab_if_it_has_no_cell_with_points_of_this_one(
+    monkeypatch, grade_ids, other_lab
+):
+    ours = SimpleNamespace(
+        name=LAB,
+        read_solution=lambda: SimpleNamespace(
+            cells=[{"metadata": {"nbgrader": {"grade_id": "other"}}}]
+        ),
+        exercises_by_answer_cell={"answer": None},
+        exercises_by_test_cell={"test": None},
+        manual_questions={"question": 1.0},
+    )
+    labs = {"qkv": "qkv-attention", "other": LAB, "answer": LAB}
+    monkeypatch.setattr(grade_one, "_map_grade_ids_to_labs", lambda course: labs)
+    cells = [{"metadata": {"nbgrader": {"grade_id": name}}} for name in grade_ids]
+    message = grade_one._wrong_lab_message(COURSE, ours, json.dumps({"cells": cells}).encode())
+    assert message == (
+        f"This is the notebook of {other_lab}; {LAB} is expected here. Submit {LAB}.ipynb."
+        if other_lab
+        else ""
+    )
+
+
+def test_a_lab_that_cannot_be_marked_and_a_worker_that_fails_are_faults_of_the_grader(monkeypatch):
+    asked = []
+
+    class Pool:
+        def __init__(self, *arguments, **options):
+            asked.append((*arguments, options))
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            pass
+
+        def grade_all(self, submissions):
+            asked.extend(submissions)
+            return [(None, outcome)]
+
+    reason = ""
+    solution = COURSE.solutions / LAB / f"{LAB}.ipynb"
+    one = SimpleNamespace(
+        name=LAB, unavailable_reason=lambda: reason, course=COURSE, solution_path=solution
+    )
+    monkeypatch.setattr(grade_one, "report_grader_fault", lambda lab, text: (lab, text))
+    monkeypatch.setattr(grade_one, "GradingPool", Pool)
+    monkeypatch.setattr(
+        grade_one, "find_sandbox_class", lambda labs, name: SimpleNamespace(name=f"box {name}")
+    )
+    grade = partial(grade_one._grade_or_report_fault, one, b"{}", "a remark", lambda: "auto")
+    outcome = ValueError("broken")
+    assert grade() == (one, grade_one.describe_error(outcome))
+    root, labs, options, workers, submission = (*asked[0], asked[1])
+    assert (root, labs, workers) == (str(COURSE.root), [LAB], {"workers": 1})
+    salt = hashlib.sha256(solution.read_bytes()).hexdigest()
+    assert (options.sandbox, options.salt) == ("box auto", salt)
+    assert submission == grade_one.Submission("", LAB, b"{}", "a remark", None)
+    outcome = "graded"
+    assert grade() == "graded"
+    reason = "It needs Keras."
+    assert grade() == (one, f"{LAB} cannot be marked here. It needs Keras.")
+
+
+def test_the_score_is_of_automatically_graded_exercises_and_the_rest_awaits_a_person():
+    rows = []
+    for name, score, worth in (
+        ("a", 1.5, 2.0),
+        ("b", None, 4.0),
+        ("extra", 0.0, 0.0),
+        ("question", 3.0, 8.0),
+        ("essay", None, 16.0),
+    ):
+        rows.append(
+            Result(lab=LAB, exercise=name, max_score=worth, verdict=Verdict.PASS, score=score)
+        )
+    summary = SimpleNamespace(unreadable="")
+    result = grade_one.PlatformResult(
+        LAB, tuple(rows), summary, frozenset(("question", "essay", "other"))
+    )
+    assert [row.exercise for row in result.automatic_results] == ["a", "b"]
+    assert (result.score, result.max_score, result.manual_max_score) == (1.5, 6.0, 24.0)
+    assert replace(result, fault="The grader failed.").manual_max_score == 0
+    unreadable = SimpleNamespace(unreadable="The file is empty.")
+    assert replace(result, summary=unreadable).manual_max_score == 0
+
+
+def test_a_solution_without_all_its_points_is_named(monkeypatch):
+    rows = [
+        SimpleNamespace(exercise=name, score=score, max_score=2.0, message=f"About {name}.")
+        for name, score in (("right", 2.0), ("half", 1.0), ("none", None))
+    ]
+    graded = SimpleNamespace(fault="", automatic_results=rows)
+    asked = []
+
+    def grade(course, path, name, choose_sandbox):
+        asked.append((course, path, name, choose_sandbox()))
+        return graded
+
+    monkeypatch.setattr(solution_check, "grade_for_platform", grade)
+    one = SimpleNamespace(name="dice", course="the course", solution_path="dice.ipynb")
+    assert solution_check.describe_solutions_without_full_score(one) == [
+        f"dice: {name}: the solution does not get its points when it is graded as a submission: "
+        f"About {name}. Make its cases smaller, or change `[limits]` in lab.toml."
+        for name in ("half", "none")
+    ]
+    assert asked == [("the course", "dice.ipynb", "dice", "none")]
+    graded.fault = "There is no Keras."
+    assert solution_check.describe_solutions_without_full_score(one) == [
+        "dice: its solution cannot be graded. There is no Keras."
+    ]
 
 
 @pytest.mark.parametrize(
