@@ -759,3 +759,124 @@ def test_the_whole_sentence_on_two_places(monkeypatch):
         f"Two places are wrong. {one}. {other}. With both changes, every case is right."
         for one, other in ((first, second), (second, first))
     )
+
+
+def make_one_place_search(shares, time=99, expects_one_number=False, all_right=()):
+    """Return a search in which the changes that are on give these shares of right numbers."""
+    search = object.__new__(repair._RepairSearch)
+    search._first, search._improvements = "first", []
+    search._expects_one_number = expects_one_number
+    active, remaining = [(9,)], [True] * time
+    search._has_time = lambda: bool(remaining) and remaining.pop()
+    search._share_of_right_numbers = lambda code, case: shares[active[-1]]
+    search._are_all_right = lambda code: active[-1] in all_right
+    code = SimpleNamespace(
+        mutations=[SimpleNamespace(rank=rank) for rank in (LEAVE_OUT, REPLACE, EXTEND, REPLACE)],
+        activate=lambda *numbers: active.append(numbers),
+        rank_mutations=lambda: [3, 0, 1, 2],
+        describe_mutation="With change {}".format,
+        replaces_whole_number=lambda number: number == 3,
+    )
+    return search, code
+
+
+SHARES = {(): 0.5, (0,): 0.75, (1,): 0.5, (2,): 0.9, (3,): 1.0}
+
+
+@pytest.mark.parametrize(
+    ("options", "changes", "described", "improvements"),
+    [
+        ({}, {}, "", [(1.0, 3), (0.75, 0)]),
+        ({"all_right": [(3,)]}, {}, "3", []),
+        ({"all_right": [(3,)], "expects_one_number": True}, {}, "", [(0.75, 0)]),
+        ({"all_right": [(0,)]}, {}, "", [(1.0, 3), (0.75, 0)]),
+        ({"all_right": [(2,)]}, {(2,): 1.0}, "2", [(1.0, 3), (0.75, 0)]),
+        ({"time": 1, "all_right": [(1,)]}, {(1,): 1.0}, "", [(1.0, 3)]),
+        ({}, {(): 1.0}, "", []),
+        ({"all_right": [(3,)]}, {(): 1.0}, "3", []),
+    ],
+)
+def test_one_change_is_told_if_it_makes_all_right_and_kept_if_it_improves(
+    options, changes, described, improvements
+):
+    search, code = make_one_place_search(SHARES | changes, **options)
+    text = search.find_one_place_repair(code)
+    sentence = f"One place is wrong. With change {described}, every case is right."
+    assert text == (sentence if described else "")
+    assert search._improvements == improvements
+
+
+@pytest.mark.parametrize(
+    ("shares", "all_right", "time", "described"),
+    [
+        ({(1, 2): 1.0}, [(1, 2)], 9, "1. With change 2"),
+        ({(1, 2): 1.0, (1, 3): 1.0}, [(1, 3)], 9, "1. With change 3"),
+        ({(1, 2): 0.9}, [(1, 2)], 9, ""),
+        ({(1, 2): 1.0}, [(1, 2)], 0, ""),
+        ({(4, 2): 1.0}, [(4, 2)], 9, "4. With change 2"),
+        ({(4, 2): 1.0}, [(4, 2)], 2, ""),
+        ({(5, 2): 1.0}, [(5, 2)], 9, ""),  # the first alone makes every failing case right
+    ],
+)
+def test_two_changes_are_tried_on_the_case_that_the_first_leaves_wrong(
+    shares, all_right, time, described
+):
+    search, code = make_one_place_search({}, time, all_right=all_right)
+    active = [()]
+    code.activate = lambda *numbers: active.append(numbers)
+    failing = {(1,): "left by 1", (4,): "left by 4", (5,): None}
+    asked = []
+
+    def share(code, case):
+        assert case == failing[active[-1][:1]]
+        asked.append(active[-1])
+        return shares.get(active[-1], 0.0)
+
+    search._share_of_right_numbers = share
+    search._first_failing = lambda code: failing[active[-1]]
+    search._are_all_right = lambda code: active[-1] in all_right
+    search._list_mutation_pairs = lambda code: [(1, 2), (1, 3), (4, 2), (5, 2)]
+    text = search.find_two_place_repair(code)
+    sentence = f"Two places are wrong. With change {described}. With both changes, every case is"
+    assert text == (f"{sentence} right." if described else "")
+    assert active.count((1,)) <= 1, "the first change is switched on once for all its pairs"
+
+
+def test_all_cases_have_to_be_right_and_the_first_that_is_not_is_tried():
+    search, code = make_search([], {0: "abcd", 1: "abc", 2: "acd", 3: ""})
+    outcomes = []
+    for number in range(4):
+        code.activate(number)
+        outcomes.append((search._are_all_right(code), search._first_failing(code)))
+    assert outcomes == [(True, None), (False, None), (False, "b"), (False, "a")]
+
+
+@pytest.mark.parametrize(
+    ("result", "rules", "share"),
+    [
+        (None, {}, 0.0),
+        (None, {"view": "sorted"}, 0.0),
+        (np.array([1.0, 2.0]), {}, 0.5),
+        (np.array([1.0, 2.0]), {"view": "sorted"}, 1.0),
+        (np.array([1.0, 2.0]), {"compare": "course:compare"}, 1.0),
+    ],
+)
+def test_only_a_comparison_of_its_own_can_tell_the_share(result, rules, share):
+    def change(x):
+        x += 1
+        return result
+
+    search = object.__new__(repair._RepairSearch)
+    search._rules = SimpleNamespace(**({"view": "", "compare": ""} | rules))
+    case = make_case(np.array([1.0, 3.0]), np.zeros(2))
+    code = SimpleNamespace(function=change, run=lambda call: call())
+    assert search._share_of_right_numbers(code, case) == share
+    assert case.inputs.args[0].tolist() == [0, 0], "the case stays for the next change"
+
+
+@pytest.mark.parametrize(
+    ("value", "count"),
+    [(3, 1), ("abc", 1), (np.ones((2, 3)), 6), ((np.ones(2), 1.0), 3), ([(1, 2), [3]], 3), ((), 0)],
+)
+def test_the_numbers_of_a_result_are_those_of_its_parts(value, count):
+    assert repair._count_numbers(value) == count

@@ -1,11 +1,14 @@
 """A second run names the product, the operation or the array at which a function goes wrong."""
 
+import ast
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from test_repair import define_in_cell
 
+from autograder.diagnosis import second_run
 from autograder.diagnosis.second_run import (
     MAX_SHOWN_ARGUMENTS,
     MIN_SHARE_OF_PEAK,
@@ -651,3 +654,94 @@ def test_the_line_of_the_inf_is_told_before_that_of_the_nan():
 def test_an_own_error_that_reads_like_numpys_is_no_source_of_nan():
     function = define("raise ValueError('invalid value encountered in log')")
     assert explain_infinite_numbers(function, Inputs((ZEROS, ONES)), True) == ""
+
+
+def fail(text):
+    raise ValueError(text)
+
+
+def make_explainer(error, is_inside=False, **variables):
+    frame = SimpleNamespace(f_globals={"np": np, "fail": fail}, f_locals=variables)
+    return second_run._FailingLineExplainer(second_run._FailingRun(error, frame, 3, is_inside))
+
+
+def parse(code):
+    return ast.parse(code, mode="eval").body
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "failing"),
+    [
+        ("abs(fail('no fit (2,)')) + 2", ValueError("no fit (2,) (3,)"), "fail('no fit (2,)')"),
+        ("[abs(2), fail('no fit')]", ValueError("no fit"), "fail('no fit')"),
+        ("fail('no fit (2,)')", ValueError("no (2,)"), None),
+        ("fail('no fit')", TypeError("no fit"), None),
+        ("abs(2)", ValueError("no fit"), None),
+        ("abs(fail('other')) + fail('no fit')", ValueError("no fit"), None),
+        ("[fail('no fit') for i in (1, 2)]", ValueError("no fit"), None),
+    ],
+)
+def test_the_part_of_a_line_that_raises_the_same_error_is_looked_for(code, error, failing):
+    node = make_explainer(error).find_failing_node(parse(code))
+    assert (ast.unparse(node) if node else None) == failing
+
+
+@pytest.mark.parametrize(
+    ("code", "is_explained"),
+    [
+        ("x @ y", True),
+        ("np.dot(x, y)", True),
+        ("np.dot(x, y, x)", False),
+        ("np.add(x, y)", False),
+        ("x @ 2", False),
+        ("x", False),
+    ],
+)
+def test_the_shapes_of_two_operands_are_compared(code, is_explained):
+    variables = {"x": np.ones((2, 3)), "y": np.ones((4, 5))}
+    explanation = make_explainer(ValueError("no fit"), **variables).explain(parse(code))
+    assert (explanation is not None) == is_explained
+
+
+def test_of_a_call_only_the_given_arguments_are_counted():
+    names = ", ".join(f"a_{number}=0" for number in range(MAX_SHOWN_ARGUMENTS))
+    function = define_in_cell(f"\ndef g(x, {names}):\n    return x\n")
+    explainer = make_explainer(ValueError("no fit"), True, g=function, x=np.ones((2, 3)))
+    text = explainer.explain(parse("g(x, x.T)")).means
+    assert text.endswith(
+        "You give it `x.T` as `a_0`. The shapes of its arguments are `x` (2, 3) and `a_0` (3, 2)."
+    )
+    assert explainer.explain(parse(f"g({', '.join(['x'] * (MAX_SHOWN_ARGUMENTS + 1))})")) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "shapes", "is_explained"),
+    [
+        ("w.T @ x.T", [(3, 4), (2, 5, 3)], True),
+        ("w.T @ x.T", [(3, 4), (5, 4)], False),
+        ("w.T @ x.T", [(2, 3, 4), (2, 5, 3)], False),
+        ("w.mT @ x.mT", [(3, 4), (2, 5, 3)], False),
+        ("w @ x.T", [(3, 4), (2, 5, 3)], False),
+        ("w.T @ f(x).T", [(3, 4), (2, 5, 3)], False),
+    ],
+)
+def test_a_product_of_transposes_is_one_of_a_matrix_and_an_array_of_more_axes(
+    code, shapes, is_explained
+):
+    node = parse(code)
+    values = [np.ones(shape) for shape in shapes]
+    text = second_run._explain_product_of_transposes(node, (node.left, node.right), values)
+    assert text == (
+        "`x.T` reverses all 3 axes. For matrices, `w.T @ x.T` is the transpose of `x @ w`. "
+        "`x @ w` itself needs no `.T`, and `x` may have any number of axes."
+        if is_explained
+        else ""
+    )
+
+
+def test_what_is_no_error_of_numpys_or_no_code_of_the_student_is_not_explained():
+    function = define("raise FloatingPointError('mine')")
+    inputs = Inputs((np.ones(2), np.ones(2)))
+    assert explain_infinite_numbers(function, inputs, has_nan=False) == ""
+    assert explain_infinite_numbers(np.exp, Inputs((np.full(2, 1e9),)), has_nan=False) == ""
+    assert describe_largest_array(np.exp, Inputs((np.ones(2),)), 1) == ""
