@@ -1,6 +1,8 @@
 """Modules, packages and files that an imported notebook needs."""
 
 import ast
+import zlib
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -259,3 +261,94 @@ def test_a_module_named_like_a_folder_of_a_course_stays(course_dependencies):
         "a folder `report`: give the module another name"
     ]
     assert not course_dependencies.modules
+
+
+@pytest.fixture
+def listed(monkeypatch):
+    """The entries that are added to course.toml, which nothing reads here."""
+    entries = []
+    monkeypatch.setattr(
+        dependencies, "add_to_course_list", lambda course, key, name: entries.append((key, name))
+    )
+    return entries
+
+
+def test_what_came_along_is_written_into_the_course_and_listed_once(course_dependencies, listed):
+    add_cell(course_dependencies, "import tool, yaml\nopen('data/a.csv')")
+    root = course_dependencies.course.root
+    course_dependencies.course.library += ("helper",)
+    course_dependencies.write("my-lab")
+    assert listed == [("library", "tool"), ("imports", "yaml"), ("library", "course_files")]
+    assert (root / "tool" / "__init__.py").read_text() == "import helper"
+    assert (root / "helper" / "__init__.py").read_text() == ""
+    package = root / "course_files"
+    assert (package / "__init__.py").read_text() == '"""Files that came with imported labs."""\n'
+    course_dependencies.course.library += ("course_files", "tool")
+    (package / "__init__.py").write_text("# mine")
+    course_dependencies.packages.clear()
+    del listed[:]
+    course_dependencies.write("second")
+    assert listed == [] and (package / "__init__.py").read_text() == "# mine"
+    names = sorted(path.name for path in package.iterdir())
+    assert names == ["__init__.py", "my_lab.py", "second.py"]
+    course_dependencies.files.clear()
+    course_dependencies.write("third")
+    assert not (package / "third.py").exists()
+
+
+def test_copies_of_files_are_found_by_their_names_and_put_into_notebooks(
+    course_dependencies, listed, tmp_path, monkeypatch
+):
+    add_cell(course_dependencies, "open('data/a.csv'), open('pkg/n.txt')")
+    course_dependencies.write("my-lab")
+    namespace = {}
+    exec((course_dependencies.course.root / "course_files/my_lab.py").read_text(), namespace)
+    beside = namespace["beside"]
+    for name in ("data/a.csv", "./data/a.csv", Path("data/a.csv")):
+        assert Path(beside(name)).read_text() == "1"
+        assert namespace["path_beside"](name).read_text() == "1"
+    for name in ("a.csv", "/data/a.csv", 3):
+        assert beside(name) is name
+    (tmp_path / "lab" / "pkg").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "lab")
+    Path("pkg/n.txt").write_text("mine")
+    shell = None
+    monkeypatch.setitem(
+        namespace["sys"].modules, "IPython", SimpleNamespace(get_ipython=lambda: shell)
+    )
+    namespace["put_files"]()
+    assert not Path("data").exists(), "it is no notebook"
+    shell = object()
+    namespace["put_files"]()
+    assert Path("data/a.csv").read_text() == "1"
+    assert Path("pkg/n.txt").read_text() == "mine"
+    namespace["_FOLDER"].cleanup()
+
+
+def test_all_files_of_a_lab_together_keep_to_the_limit(course_dependencies, monkeypatch):
+    size = len(zlib.compress(b"1", 9))
+    monkeypatch.setattr(dependencies, "MAX_FILE_BYTES", 2 * size)
+    folder = course_dependencies.folder
+    for name in ("1.csv", "2.csv", "3.csv"):
+        (folder / name).write_text("1")
+    report = CellImportReport(SourceCell(1, "given", ""))
+    course_dependencies.add_read_files(report, ["1.csv", "none.csv", "1.csv"])
+    assert course_dependencies.has_computed_names
+    course_dependencies.add_read_files(report, ["2.csv", "3.csv"])
+    assert [*course_dependencies.files] == ["1.csv", "2.csv"]
+    assert report.problems == [
+        "it reads `3.csv`, which is too large to come along: let the library give it out"
+    ]
+    assert len(report.additions) == 2
+
+
+def test_a_file_of_a_module_that_is_no_python_is_named_and_the_others_are_read(
+    course_dependencies, folder
+):
+    (folder / "tool.py").unlink()
+    for name, text in (("__init__.py", "print 3"), ("a.py", "import yaml"), ("b.py", "")):
+        (folder / "tool").mkdir(exist_ok=True)
+        (folder / "tool" / name).write_text(text)
+    report = add_cell(course_dependencies, "import tool")
+    assert report.problems == ["`tool/__init__.py` is no Python"]
+    assert course_dependencies.packages == ["yaml"]

@@ -1698,3 +1698,86 @@ def test_the_code_that_a_function_reaches_is_that_of_the_functions_that_it_calls
     for name, reached in (("library", {"library"}), ("softmax", {"softmax"})):
         codes = check_module._find_reachable_notebook_code(space[name], space)
         assert {code.co_name for code in codes} == reached
+
+
+OF_SHAPES = "shapes-that-do-not-broadcast"
+GENERAL = check_module.MISTAKES[OF_SHAPES][0]
+TOO_MUCH = check_module.MISTAKES["too-much-memory"][0]
+
+
+@pytest.mark.parametrize(
+    ("misconception", "mistake", "kind", "means", "expected", "nudge"),
+    [
+        (None, OF_SHAPES, "error", f"A. {GENERAL}", "A. Line 3.", "line?"),
+        (OF_SHAPES, OF_SHAPES, "error", f"A. {GENERAL}", "A. Line 3.", "line?"),
+        ("of-the-lab", OF_SHAPES, "error", f"A. {GENERAL}", f"A. {GENERAL}", "nudge?"),
+        (None, OF_SHAPES, "error", "A.", "A.", "nudge?"),
+        (None, "other", "error", f"A. {GENERAL}", f"A. {GENERAL}", "nudge?"),
+        (None, None, "not finite", "A. nan!", "A. A root (True).", "nudge?"),
+        ("of-the-lab", None, "not finite", "A. nan!", "A. nan!", "nudge?"),
+        (None, None, "values", "A. nan!", "A. nan!", "nudge?"),
+        ("too-much-memory", None, "memory", TOO_MUCH, "Largest (7).", "Do you need all of it at"),
+    ],
+)
+def test_a_second_run_says_more_precisely_what_is_said_in_general(
+    misconception, mistake, kind, means, expected, nudge, monkeypatch
+):
+    line = SimpleNamespace(means="Line 3.", nudge="line?")
+    replacements = {
+        "explain_failing_line": lambda answer, inputs: line,
+        "describe_source_of_infinity": lambda case: "nan!",
+        "explain_infinite_numbers": lambda answer, inputs, has_nan: f"A root ({has_nan}).",
+        "describe_largest_array": lambda answer, inputs, peak_bytes: f"Largest ({peak_bytes}).",
+    }
+    for name, function in replacements.items():
+        monkeypatch.setattr(check_module, name, function)
+    lab = SimpleNamespace(call_seconds=60)
+    monkeypatch.setattr(check_module.answer_key, "find_lab", lambda name: lab)
+    case = SimpleNamespace(
+        difference=SimpleNamespace(mistake=mistake, kind=kind, means=""),
+        inputs=Inputs(),
+        outcome=CallOutcome(peak_bytes=7),
+    )
+    finding = Finding(
+        Verdict.ERROR, misconception=misconception, means=means, nudge="nudge?", shown_case=case
+    )
+
+    def run_again(call="function"):
+        key = SimpleNamespace(name="f", rules=SimpleNamespace(call=call))
+        return check_module._add_second_run(key, softmax, finding)
+
+    result = run_again()
+    assert result.means == expected and result.nudge.startswith(nudge)
+    assert run_again("in place") is finding
+    if expected.endswith("Line 3."):
+        case.difference.means = "In other words."
+        assert run_again() is finding, "the general sentence is another one"
+        finding = replace(finding, means="A. In other words.")
+        assert run_again().means == "A. Line 3."
+        line = None
+        assert run_again() is finding, "the line is not known"
+    if kind == "not finite" and misconception is None:
+        monkeypatch.setattr(check_module, "describe_source_of_infinity", lambda case: "A.")
+        assert run_again().means == "A root (False). nan!"
+
+    def take_too_long(*arguments):
+        raise time_limit.TimeLimitExceeded("too long")
+
+    for name in replacements:
+        monkeypatch.setattr(check_module, name, take_too_long)
+    assert run_again() is finding
+    case.difference = None
+    assert run_again() is finding
+    finding = replace(finding, shown_case=None)
+    assert run_again() is finding
+
+
+def test_a_value_that_cannot_be_copied_is_given_itself():
+    class Single:
+        def __deepcopy__(self, memo):
+            raise TypeError("there is one only")
+
+    single, rows = Single(), [[1]]
+    assert check_module._copy_if_possible(single) is single
+    copy = check_module._copy_if_possible(rows)
+    assert copy == rows and copy[0] is not rows[0]
