@@ -333,3 +333,81 @@ def test_an_empty_cell_of_the_student_is_left_out_and_a_copied_one_gets_an_id_of
     first, second = update.merge_update(student, course_notebook, course_notebook)["cells"]
     assert (first["id"], first["source"]) == ("a", "x")
     assert second["source"] == "a second try" and second["id"] not in ("a", "mine")
+
+
+NOTE = update._STUDENT_VERSION_NOTE
+
+
+@pytest.mark.parametrize(
+    ("student", "old", "new", "is_answer", "is_recorded", "merged"),
+    [
+        ("mine", "old", "new", False, True, [("code", "new"), ("raw", f"{NOTE}mine")]),
+        ("old", "old", "new", False, True, [("code", "new")]),
+        ("mine", "old", "old", False, True, [("code", "mine")]),
+        ("new", "old", "new", False, True, [("code", "new")]),
+        ("mine", "old", "new", True, True, [("code", "mine")]),
+        ("old", "old", "new", True, True, [("code", "new")]),  # the stub is untouched
+        ("mine", None, "new", False, True, [("code", "new"), ("raw", f"{NOTE}mine")]),
+        ("mine", None, "new", True, True, [("code", "mine")]),
+        ("mine", None, "new", False, False, [("code", "new")]),
+        ("mine", None, "new", True, False, [("code", "mine")]),
+    ],
+)
+def test_a_cell_is_the_student_s_where_only_the_student_or_an_answer_has_changed(
+    student, old, new, is_answer, is_recorded, merged
+):
+    student_cell = {"source": student, "outputs": ["of mine"]}
+    metadata = {"nbgrader": {"grade_id": "a", "solution": is_answer}}
+    new_cell = {"cell_type": "code", "source": new, "outputs": [], "metadata": metadata}
+    cells = update._merge_cell(student_cell, old, new_cell, is_recorded)
+    assert [(cell["cell_type"], cell["source"]) for cell in cells] == merged
+    is_same = cells[0]["source"] == student
+    assert cells[0]["outputs"] == (["of mine"] if is_same else [])
+    assert cells[0]["metadata"] == metadata and new_cell["outputs"] == []
+    text = {"cell_type": "markdown", "source": student, "metadata": {}}
+    assert "outputs" not in update._merge_cell(student_cell, student, text, True)[0]
+
+
+def test_of_a_cell_and_its_copy_the_first_is_the_cell():
+    student = make_notebook(("b", "mine"), ("a", "first"), ("a", "second"), ("gone", "changed"))
+    student["cells"] += make_notebook(("left", "left"), ("own", "own"))["cells"]
+    old = make_notebook(("a", "old"), ("b", "old"), ("gone", "old"), ("left", "left"))
+    new = make_notebook(("a", "old"), ("b", "old"), ("new", "new"))
+    new["metadata"] = {"kernelspec": {}}
+    merged = update.merge_update(student, old, new)
+    assert [cell["source"] for cell in merged["cells"]] == [
+        *("first", "second", "changed", "own"),
+        *("mine", "new"),
+    ]
+    assert merged["metadata"] == new["metadata"] and len(new["cells"]) == 3
+
+
+def test_without_a_record_answers_and_the_student_s_own_cells_are_no_change_of_the_course(tmp_path):
+    def make_answer(source):
+        metadata = {"nbgrader": {"grade_id": "answer", "solution": True}}
+        return {"cell_type": "code", "metadata": metadata, "source": source}
+
+    text, own = {"id": "t", "source": "text"}, {"id": "own", "source": "own"}
+    student = {"cells": [text, make_answer("mine"), own]}
+    course_lab = {"cells": [text, make_answer("stub")]}
+    assert sections_changed(tmp_path, student, course_lab) == []
+    assert sections_changed(tmp_path, {"cells": [text]}, course_lab) == ["the beginning"]
+    changed = sections_changed(tmp_path, student, course_lab, {"cells": [text, make_answer("old")]})
+    assert changed == ["the beginning"]
+    assert sections_changed(tmp_path, student, course_lab, course_lab) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "heading"),
+    [
+        ("# A `b` (2 points)", "A b"),
+        ("text\n### Second\n# Third", "Second"),
+        ("# Two (1 point)", "Two"),
+        ("# Two (0.5 points)", "Two"),
+        ("# Two (three points)", "Two (three points)"),
+        ("no # heading", ""),
+    ],
+)
+def test_a_heading_is_read_without_its_points(source, heading):
+    assert update._read_heading({"cell_type": "markdown", "source": source}) == heading
+    assert update._read_heading({"cell_type": "code", "source": source}) == ""

@@ -248,3 +248,55 @@ def test_labs_outside_of_a_course_stand_in_the_order_of_the_course(tmp_path, mon
         assert [lab.lab for lab in read_lab_progress(tmp_path)] == ["second", "first", "third"]
     finally:
         answer_key.clear_cache()
+
+
+def test_a_folder_from_before_the_record_gets_none_if_the_course_s_text_has_changed(
+    course, tmp_path
+):
+    lab = tmp_path / "work" / LAB / f"{LAB}.ipynb"
+    workspace.copy_labs(tmp_path / "work", course)
+    record = update.find_handed_out_path(lab)
+    record.write_text("as it was")
+    workspace.copy_labs(tmp_path / "work", course)
+    assert record.read_text() == "as it was", "a record is kept"
+    record.unlink()
+    released = course.released_notebook_path(LAB)
+    released.write_text(released.read_text().replace("check(add_up)", "check(add_up) # new"))
+    workspace.copy_labs(tmp_path / "work", course)
+    assert not record.exists()
+    assert workspace.find_outdated_labs(tmp_path / "work", course) == {LAB: ["the beginning"]}
+
+
+def test_an_exercise_is_reset_alone_and_a_deleted_one_is_put_back(course, tmp_path):
+    lab = tmp_path / "work" / LAB / f"{LAB}.ipynb"
+    workspace.copy_labs(tmp_path / "work", course)
+    assert workspace.reset_copy(lab, "add_up", course) is None
+    assert workspace.reset_copy(lab, None, course) is None
+    own, test = make_cell("own", "mine"), make_cell("test-add-up", "# mine")
+    lab.write_text(json.dumps({"cells": [own, make_cell("add-up", "wrong"), test]}))
+    assert workspace.reset_copy(lab, "add_up", course) is not None
+    sources = [cell["source"] for cell in workspace.read_cells(lab)]
+    assert sources == ["mine", "stub", "# mine"]
+    lab.write_text(json.dumps({"cells": [own, test]}))
+    workspace.reset_copy(lab, "add_up", course)
+    sources = [cell["source"] for cell in workspace.read_cells(lab)]
+    assert sources[:3] == ["mine", "stub", "# mine"]
+    lab.write_text("{")
+    with pytest.raises(WorkspaceError, match=r"bring the whole lab back instead\."):
+        workspace.reset_copy(lab, "add_up", course)
+    assert lab.read_text() == "{"
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"cells": [{"source": "my plan"}]}'])
+def test_a_start_page_of_the_student_s_own_is_left_alone(course, tmp_path, content):
+    page = tmp_path / "work" / workspace.START_PAGE
+    write_file(page, content)
+    workspace.copy_labs(tmp_path / "work", course)
+    assert page.read_text() == content
+
+
+def test_a_page_that_is_not_released_is_left_out(course, tmp_path):
+    (course.root / "notebooks" / "words.ipynb").unlink()
+    workspace.copy_labs(tmp_path / "work", course)
+    assert not (tmp_path / "work" / "words.ipynb").exists()
+    assert "Beside the labs" not in (tmp_path / "work" / workspace.START_PAGE).read_text("utf-8")
