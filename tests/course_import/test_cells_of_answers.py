@@ -1,9 +1,14 @@
 """Cells of answers in an imported lab: each has a name of its own, and sets what is asked there."""
 
+import ast
 import itertools
+from types import SimpleNamespace
 
 import pandas as pd
+import pytest
 
+from autograder.authoring.skeleton import SkeletonError
+from course_import import importer as importer_module
 from course_import.importer import (
     ExercisePlan,
     _load_equality,
@@ -203,3 +208,245 @@ def test_of_too_many_cases_each_test_cell_keeps_its_first_ones():
     labels = [case.label for case in _select_cases_evenly(cases, 6)]
     assert labels == ["3, 0", "3, 1", "3, 2", "5, 0", "5, 1", "7, 0"]
     assert _select_cases_evenly(cases, 19) == cases
+
+
+@pytest.mark.parametrize(
+    ("source", "clocks"),
+    [
+        ("import time", {"time"}),
+        ("from timeit import default_timer as now", {"now"}),
+        ("import time, os", set()),
+        ("import time\nclass Watch:\n    start = time.time()", {"time", "Watch"}),
+        ("import time\ndef measure(f):\n    return time.time(), f()", {"time", "measure"}),
+        ("import time\ndef other(f):\n    return f()", {"time"}),
+        ("import time\ntime_limit = time.time()", {"time"}),
+        ("from time import time as step", set()),
+        ("def f(:", set()),
+    ],
+)
+def test_what_measures_time_is_known_by_its_name(source, clocks):
+    importer = make_importer(SourceCell(1, "given", source), STEP)
+    assert importer._find_clocks() == clocks
+
+
+def test_a_test_of_an_earlier_answer_asks_for_nothing_that_is_recent():
+    total = SourceCell(4, "solution", "total = 3", "total")
+    for assertion, asks in (
+        ("assert step(3) == 4", False),
+        ("assert step(total) == 4", True),
+        ("assert 3 == 3", False),
+    ):
+        test = SourceCell(5, "test", assertion, "t2", 1)
+        assert make_importer(STEP, TEST, total, test)._asks_for_recent_names(test) is asks
+
+
+def test_a_variable_belongs_to_the_solutions_above_a_test_that_set_it():
+    first, second = (SourceCell(n, "solution", f"total = {n}", f"total{n}") for n in (1, 6))
+    early, late = (SourceCell(n, "test", "assert total > 0", f"t{n}", 1) for n in (3, 7))
+    importer = make_importer(first, early, second, late)
+    assert importer._find_homes_before_test("total", early) == [first]
+    assert importer._find_homes_before_test("total", late) == [first, second]
+    importer = make_importer(STEP, TEST)
+    assert importer._find_homes_before_test("step", TEST) == [STEP]
+    assert importer._is_set_again("step") is False
+    importer = make_importer(first, early, second, late)
+    assert importer._is_set_again("total") is True
+
+
+def test_files_are_those_of_cells_without_solution_and_others_stay():
+    cells = [
+        SourceCell(1, "given", "read()"),
+        SourceCell(2, "solution", "read()", "s"),
+        SourceCell(3, "test", "read()", "t", 1),
+        SourceCell(4, "test", "### BEGIN HIDDEN TESTS\nread()\n### END HIDDEN TESTS", "h", 1),
+        SourceCell(5, "by hand", "read()", "b", 1),
+    ]
+    importer = make_importer(*cells)
+    importer.recording = Recording([], {}, {}, {}, {n: [f"{n}.csv"] for n in (2, 1, 3, 4, 5)})
+    noted = []
+    importer.dependencies = SimpleNamespace(
+        add_read_files=lambda report, names: noted.append(("add", report.cell.number, names)),
+        report_private_files=lambda report, names: noted.append(
+            ("stay", report.cell.number, names)
+        ),
+    )
+    importer._add_read_files()
+    assert noted == [
+        ("add", 1, ["1.csv"]),
+        ("add", 3, ["3.csv"]),
+        ("stay", 2, ["2.csv"]),
+        ("stay", 5, ["5.csv"]),
+    ]
+
+
+def test_an_exercise_that_is_defined_for_several_tests_is_refused():
+    walk, again = (SourceCell(n, "solution", "class Walk:\n    pass", f"walk{n}") for n in (2, 4))
+    tests = [SourceCell(n, "test", "assert Walk()", f"t{n}", 1) for n in (3, 5)]
+    importer = make_importer(walk, tests[0], again, tests[1])
+    importer.recording = Recording([], {}, {}, {}, {})
+    plan = ExercisePlan("Walk", again, points_by_test={3: 1, 5: 1})
+    importer.exercises = {"Walk": plan}
+    assert importer._explain_impossible(plan) == (
+        "cells 2 and 4 define `Walk`, each for its own tests; rename one of them"
+    )
+    plan.points_by_test = {5: 1}
+    assert importer._explain_impossible(plan) == ""
+    plan.points_by_test = {5: 0}
+    assert importer._explain_impossible(plan) == "no points hang on it"
+    plan.points_by_test = {5: 1}
+    importer.recording.errors[4] = "ValueError: "
+    assert importer._explain_impossible(plan) == "its solution raises"
+    importer.course_exercises = {"Walk", "answer_total"}
+    assert importer._explain_impossible(plan).startswith("another lab has an exercise `Walk`;")
+    variable = ExercisePlan("answer_total", walk, ["total"], {5: 1})
+    assert importer._explain_impossible(variable) == ""
+    assert "is no name for an exercise" in importer._explain_impossible(
+        ExercisePlan("_private", walk, points_by_test={3: 1})
+    )
+
+
+def test_a_dropped_exercise_loses_the_points_that_no_other_one_has():
+    importer = make_importer(STEP, TEST)
+    importer._explain_impossible = lambda plan: "no" if plan.name == "step" else ""
+    step = ExercisePlan("step", STEP, points_by_test={3: 0.25})
+    other = ExercisePlan("other", STEP, points_by_test={3: 0.75})
+    importer.exercises = {"step": step, "other": other}
+    importer._drop_if_impossible(other)
+    importer._drop_if_impossible(step)
+    report = importer.reports[3]
+    assert [*importer.exercises] == ["other"] and report.problems == ["`step`: no"]
+    assert (report.lost_points, report.dropped_exercises) == (0.25, 1)
+    importer.exercises = {"step": step}
+    importer._drop_if_impossible(step)
+    assert (report.lost_points, report.dropped_exercises) == (1, 2)
+    importer.exercises = {"step": ExercisePlan("step", STEP, points_by_test={3: 0.0})}
+    importer._drop_if_impossible(importer.exercises["step"])
+    assert len(report.problems) == 2 and importer.exercises == {}, "it has no points to lose"
+
+
+def test_points_of_a_test_are_shared_and_added_to_earlier_shares():
+    importer = make_importer(STEP, TEST)
+    plans = [ExercisePlan("a", STEP, points_by_test={3: 1.0}), ExercisePlan("b", STEP)]
+    importer._share_points(SourceCell(3, "test", "", "t", 1.0), plans)
+    assert [plan.points_by_test for plan in plans] == [{3: 1.5}, {3: 0.5}]
+
+
+def test_the_title_is_that_of_the_first_heading_outside_of_code():
+    for cells, title in (
+        ([("# no title", True), ("## Second", False), ("text\n# *The* `First`", False)],
+         "The First"),
+        ([("# A", False), ("# B", False)], "A"),
+        ([("# **", False)], "My lab"),
+        ([("text", False)], "My lab"),
+    ):  # fmt: skip
+        importer = make_importer(
+            *(SourceCell(n, "text", text, "", 0, code) for n, (text, code) in enumerate(cells, 1))
+        )
+        importer.lab = "my-lab"
+        assert importer._find_title() == title
+
+
+def test_a_name_of_an_exercise_is_one_that_nothing_else_has():
+    importer = make_importer(STEP, TEST)
+    importer.course_exercises = {"answer_x"}
+    importer.exercises = {"answer_x_2": None}
+    for name, unique in (
+        ("answer_x", "answer_x_3"),
+        ("step", "step_2"),
+        ("answer__é_y_", "answer_y"),
+        ("__", "answer"),
+    ):
+        assert importer._make_unique_name(name) == unique
+
+
+def test_a_lab_has_the_name_of_its_file_unless_it_is_taken(tmp_path):
+    course = SimpleNamespace(labs=("waves",), solutions=tmp_path)
+    make_name = importer_module._make_lab_name
+    for file, name in (
+        ("Random Walks.ipynb", "random-walks"),
+        ("01 Sums.ipynb", "lab-01-sums"),
+        ("é.ipynb", "lab"),
+    ):
+        assert make_name(tmp_path / file, course) == name
+    (tmp_path / "sums").mkdir()
+    for file in ("waves.ipynb", "sums.ipynb"):
+        with pytest.raises(SkeletonError, match="There is a lab"):
+            make_name(tmp_path / file, course)
+    (tmp_path / "waves").mkdir()
+    for name in ("waves/height.py", "waves/_shared.py", "waves/lab.toml", "sums/mean.py"):
+        (tmp_path / name).write_text("")
+    assert importer_module._find_exercise_names(course) == {"height"}
+
+
+def test_solutions_are_recent_until_the_first_one_after_a_test():
+    roles = ["solution", "given", "solution", "test", "test", "given", "solution", "text", "test"]
+    cells = [SourceCell(number, role, "") for number, role in enumerate(roles, start=1)]
+    recent = importer_module._find_recent_solutions(cells)
+    numbers = {test: [cell.number for cell in found] for test, found in recent.items()}
+    assert numbers == {4: [1, 3], 5: [1, 3], 9: [7]}
+
+
+def test_cases_of_two_parts_and_two_calls_have_labels_of_their_own():
+    cases = [
+        CaseSource("both", (1,), test_cell=3),
+        CaseSource("both", (2,), test_cell=3),
+        CaseSource("hidden", (1,), hidden=True, test_cell=3),
+        CaseSource("hidden", (2,), hidden=True, test_cell=3),
+        CaseSource("same", (1,), test_cell=3),
+        CaseSource("same", (1,), test_cell=5),
+    ]
+    labelled = importer_module._label_cases_by_call("step", cases)
+    labels = [case.label for case in labelled]
+    assert labels == ["step(1)", "step(2)", "hidden", "hidden", "same", "same"]
+    assert importer_module._assign_parts_to_cases(labelled, {}) == labelled
+    parts = importer_module._assign_parts_to_cases(labelled, {3: "part 1", 5: "part 2"})
+    assert [case.part for case in parts] == [*["part 1"] * 5, "part 2"]
+    assert parts[-1].label == "same (part 2)" and parts[-2].label == "same"
+    numbered = importer_module._number_equal_labels([*labelled, CaseSource("hidden (2)")])
+    assert [case.label for case in numbered] == [
+        *("step(1)", "step(2)", "hidden", "hidden (2)", "same", "same (2)", "hidden (2) (2)"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "files"),
+    [
+        ("open('a.txt', 'w')", {"a.txt"}),
+        ("with open('a.txt', 'ab', 1) as f: pass", {"a.txt"}),
+        ("f(open('a.txt', 'x+'))", {"a.txt"}),
+        ("open('a.txt')\nopen('b.txt', 'r')\nx.open('c.txt', 'w')\nopen(name, 'w')", set()),
+    ],
+)
+def test_files_that_code_writes_are_known(source, files):
+    assert importer_module._find_written_files(ast.parse(source)) == files
+    assert importer_module._find_written_files(None) == set()
+
+
+@pytest.mark.parametrize(
+    ("value", "contains"),
+    [
+        (3, True),
+        (True, True),
+        (3.0, False),
+        ("3", False),
+        ([1.5, (2.5, 3)], True),
+        ({"a": [2]}, True),
+        ({3: 1.5}, False),
+        ([], False),
+    ],
+)
+def test_whole_numbers_are_found_in_any_part_of_a_value(value, contains):
+    assert importer_module._contains_integer(value) is contains
+
+
+@pytest.mark.parametrize(
+    ("source", "is_usable"),
+    [
+        ("import numpy as np", True),
+        ("from unittest import TestCase", True),
+        ("import math, os", False),
+        ("x = 3", False),
+    ],
+)
+def test_a_comparison_may_import_from_a_few_modules(source, is_usable):
+    assert importer_module._imports_from_comparison_module(source) is is_usable

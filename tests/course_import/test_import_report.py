@@ -91,6 +91,24 @@ def test_points_of_several_tests_are_given_apart_only_if_each_has_a_case():
     assert one.name_parts() == {} and not one.has_several_scored_tests
 
 
+def test_a_comparison_is_added_once_and_one_that_cannot_be_made_is_remembered():
+    plan = make_plan(n3=1.0)
+    plan.add_comparison("found == expected")
+    plan.add_comparison("found == expected")
+    assert (plan.comparisons, plan.lacks_comparison) == (["found == expected"], False)
+    plan.add_comparison("")
+    assert (plan.comparisons, plan.lacks_comparison) == (["found == expected"], True)
+
+
+def test_a_remark_on_the_sandbox_stands_before_the_packages():
+    report = ImportReport("waves", [make_report(1, 1.0)], [], "It ran in a sandbox.")
+    assert report.is_complete
+    paragraphs = report.text().split("\n\n")
+    assert paragraphs[2] == "It ran in a sandbox."
+    assert paragraphs[3].startswith("Answers may import")
+    assert len(ImportReport("waves", [], []).text().split("\n\n")) == 4 - 1
+
+
 @pytest.mark.parametrize(
     ("complete", "code"), [((True, True), 0), ((False, True), 1), ((True, False), 1)]
 )
