@@ -225,8 +225,10 @@ def test_of_too_many_cases_each_test_cell_keeps_its_first_ones():
     ],
 )
 def test_what_measures_time_is_known_by_its_name(source, clocks):
-    importer = make_importer(SourceCell(1, "given", source), STEP)
-    assert importer._find_clocks() == clocks
+    for role in ("given", "test"):
+        importer = make_importer(SourceCell(1, role, source), STEP)
+        assert importer._find_clocks() == clocks
+    assert make_importer(SourceCell(1, "by hand", source), STEP)._find_clocks() == set()
 
 
 def test_a_test_of_an_earlier_answer_asks_for_nothing_that_is_recent():
@@ -293,6 +295,10 @@ def test_an_exercise_that_is_defined_for_several_tests_is_refused():
     assert importer._explain_impossible(plan) == ""
     plan.points_by_test = {5: 0}
     assert importer._explain_impossible(plan) == "no points hang on it"
+    above = make_importer(tests[0], again)
+    above.recording = importer.recording
+    early = ExercisePlan("Walk", again, points_by_test={3: 1})
+    assert above._explain_impossible(early) == "", "it is defined once, below a test"
     plan.points_by_test = {5: 1}
     importer.recording.errors[4] = "ValueError: "
     assert importer._explain_impossible(plan) == "its solution raises"
@@ -450,3 +456,18 @@ def test_whole_numbers_are_found_in_any_part_of_a_value(value, contains):
 )
 def test_a_comparison_may_import_from_a_few_modules(source, is_usable):
     assert importer_module._imports_from_comparison_module(source) is is_usable
+
+
+def test_an_answer_does_not_read_what_only_a_test_sets():
+    fall = SourceCell(1, "solution", "def fall(t):\n    return g / 2 * t ** 2", "fall")
+    rise = SourceCell(2, "solution", "def rise(t):\n    return -t", "rise")
+    test = SourceCell(3, "test", "g = 1.62\nassert fall(0) == rise(0)", "t", 1)
+    importer = make_importer(fall, rise, test)
+    importer.recording = Recording([], {}, {}, {}, {})
+    sentence = "its solution reads `g`, which a test sets"
+    plan = ExercisePlan("fall", fall, points_by_test={3: 1})
+    assert importer._explain_impossible(plan) == sentence
+    plan = ExercisePlan("rise", rise, points_by_test={3: 1})
+    assert importer._explain_impossible(plan) == ""
+    plan.further_functions = {"fall"}
+    assert importer._explain_impossible(plan) == sentence
