@@ -7,8 +7,11 @@ import struct
 import time
 import zipfile
 import zlib
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from fractions import Fraction
+from types import SimpleNamespace
+from unittest.mock import Mock
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -794,6 +797,80 @@ def test_a_folder_that_cannot_be_listed_is_named(tmp_path, monkeypatch):
         listing = archives.list_folder(tmp_path, set())
         assert [(file.path, file.problem) for file in listing.files] == rows
         assert listing.junk_count == (1 if refused == ["b"] else 0)
+
+
+def test_a_file_whose_kind_cannot_be_asked_is_named_and_the_others_are_listed(
+    tmp_path, monkeypatch
+):
+    write_files(tmp_path, {"ada.ipynb": b"", "bo.ipynb": b""})
+
+    @contextmanager
+    def scan(_):
+        error = PermissionError(13, "Permission denied")
+        unreadable = SimpleNamespace(name="a\u0308.ipynb", stat=Mock(side_effect=error))
+        with scandir(tmp_path) as entries:
+            yield [*entries, unreadable]
+
+    scandir = os.scandir
+    monkeypatch.setattr(archives.os, "scandir", scan)
+    listing = archives.list_folder(tmp_path, set())
+    rows = [(file.path, file.problem) for file in listing.files]
+    reason = "It cannot be read (Permission denied)."
+    assert rows == [("ada.ipynb", ""), ("bo.ipynb", ""), ("ä.ipynb", reason)]
+
+
+def test_folders_of_systems_and_of_git_are_known_though_they_are_empty(tmp_path):
+    for name in ("a/.git", "__MACOSX", "b/.ipynb_checkpoints", "empty"):
+        (tmp_path / name).mkdir(parents=True)
+    write_files(tmp_path, {"a/.git/config": b"", "__MACOSX/b.ipynb": b"", "b/c.ipynb": b""})
+    listing = archives.list_folder(tmp_path, set())
+    assert [file.path for file in listing.files] == ["b/c.ipynb"]
+    assert (listing.junk_count, listing.repositories) == (3, {"a"})
+
+
+def test_a_read_of_all_that_is_left_is_refused_by_its_size():
+    for count in (None, -1, 6):
+        file = archives._FileRefusingLargeReads(io.BytesIO(b"content"), 5)
+        assert file.size == 7
+        file.seek(1)
+        with pytest.raises(FileRefused):
+            file.read(count)
+        assert file.tell() == 1
+        file.seek(2)
+        assert file.read(5 if count == 6 else count) == b"ntent"
+
+
+@pytest.mark.parametrize(
+    ("path", "mode", "problem", "note"),
+    [
+        ("a/é 😀.ipynb", stat.S_IFREG, "", ""),
+        ("a/\udce9.ipynb", stat.S_IFREG, "", "Its name is not UTF-8."),
+        ("a/\udc80\udcff", stat.S_IFREG, "", "Its name is not UTF-8."),
+        ("a/\x01", stat.S_IFREG, "Its name holds control characters.", ""),
+        ("a/\x01", stat.S_IFLNK, "It is a link; links are not followed.", ""),
+        ("a", stat.S_IFIFO, "It is not an ordinary file but a pipe, a socket or a device.", ""),
+    ],
+)
+def test_a_file_of_a_folder_has_its_time_and_what_is_wrong_with_it(
+    tmp_path, path, mode, problem, note
+):
+    (tmp_path / "x").write_bytes(b"content")
+    status = SimpleNamespace(st_mode=mode, st_mtime=5.5)
+    file = archives._make_incoming_file(tmp_path / "x", path, status)
+    assert (file.path, file.time, file.disk_path) == (path, 5.5, tmp_path / "x")
+    assert (file.problem, file.note) == (problem, note)
+    assert archives.read_content(file, 7) == b"content"
+
+
+def test_a_file_that_the_instructor_named_is_read_from_its_place(tmp_path):
+    write_files(tmp_path, {"a\u0308.zip": b"content"}, modified_at=1_800_000_000)
+    path = tmp_path / "a\u0308.zip"
+    file = archives.file_from_disk(path)
+    assert (file.path, file.time, file.disk_path) == ("ä.zip", 1_800_000_000, path)
+    assert (file.problem, file.note, file.is_class_download) == ("", "", False)
+    assert archives.read_content(file, 7) == b"content"
+    with pytest.raises(FileRefused):
+        archives.read_content(file, 6)
 
 
 @pytest.mark.parametrize(

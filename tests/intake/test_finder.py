@@ -2,8 +2,10 @@
 
 import os
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from downloads import (
@@ -21,7 +23,9 @@ from downloads import (
 
 from autograder.intake import archives, finder
 from autograder.intake.finder import MAX_CALENDAR_SECONDS, MAX_TIMESTAMP_BYTES
-from autograder.intake.ownership import MAX_FOLDER_LEVELS
+from autograder.intake.ownership import MAX_FOLDER_LEVELS, SubmissionAccount
+from autograder.intake.student_matching import UnmatchedFile
+from autograder.intake.upload_limits import FileRefused, PerStudentReadingBudget
 
 
 @pytest.mark.parametrize(
@@ -667,3 +671,91 @@ def test_times_of_files_do_not_make_two_submissions_of_one(classroom, inbox):
     collect([inbox], classroom, file_times=True)
     assert submitted_texts(classroom) == {"ada/qkv-attention": "new"}
     assert not (classroom.root / "submitted-earlier").exists()
+
+
+UNKNOWN_LAB = (
+    "Neither its name nor its cells say which lab it is for. Rename it, such as lab-one.ipynb, and "
+    "collect it again."
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "lab_of_owner", "is_alone", "lab"),
+    [
+        ("a/Lab One (2).ipynb", "", False, "lab-one"),
+        ("a/x.ipynb", "Lab_Two", False, "lab-two"),
+        ("a/lab-one.ipynb", "lab-two", False, "lab-two"),
+        (
+            "a/lab-one.ipynb",
+            "my lab-two",
+            False,
+            "It is for my lab-two, which is not collected here.",
+        ),
+        ("a/lab-one.ipynb", "lab\t3", False, r"It is for lab\t3, which is not collected here."),
+        ("a/cells of two.ipynb", "", False, "lab-two"),
+        ("lab-one/cells of two.ipynb", "", True, "lab-two"),
+        ("a/cells of three.ipynb", "", True, "It is for lab-three, which is not collected here."),
+        ("lab-two/lab-one/x.ipynb", "", True, "lab-one"),
+        ("lab-two/my lab-one/x.ipynb", "", True, "lab-two"),
+        ("lab-one/x.ipynb", "", False, UNKNOWN_LAB),
+        ("a/x.ipynb", "", True, UNKNOWN_LAB),
+    ],
+)
+def test_a_notebooks_lab_is_told_by_the_platform_its_name_cells_or_folders(
+    path, lab_of_owner, is_alone, lab
+):
+    searcher = object.__new__(finder.SubmissionFinder)
+    searcher.context = SimpleNamespace(
+        labs=("lab-one", "lab-two"), grade_ids={"two": "lab-two", "three": "lab-three"}
+    )
+    searcher.budget = PerStudentReadingBudget()
+    data = notebook("x", grade_id=Path(path).stem.removeprefix("cells of "))
+    file = archives.IncomingFile(path=path, read_chunks=lambda limit: iter([data[:9], data[9:]]))
+    owner = SimpleNamespace(lab=lab_of_owner, default_folder="ada")
+    try:
+        found = searcher._find_lab_of_notebook(file, owner, is_alone)
+    except UnmatchedFile as error:
+        found = str(error)
+    assert found == lab
+
+
+STAMPED = datetime(2026, 11, 20, 14, 3, 22, tzinfo=UTC)
+TAKEN_NO_TIME = "Its timestamp.txt was not used: in a plain folder it is the student's own word."
+BROKEN_TIME = "The timestamp.txt beside it cannot be read."
+
+
+@pytest.mark.parametrize(
+    ("platform", "file", "stamp", "time_and_note"),
+    [
+        ("nbgrader", "x/a.ipynb", b" 2026-11-20 14:03:22 UTC\n", (STAMPED, "")),
+        ("nbgrader", "x/a.ipynb", b"2026-11-20 14:03:22", (STAMPED, "")),
+        ("nbgrader", "x/a.ipynb", b"soon", (None, BROKEN_TIME)),
+        ("nbgrader", "x/a.ipynb", b"\xff", (None, BROKEN_TIME)),
+        ("nbgrader", "x/a.ipynb", b" " * (MAX_TIMESTAMP_BYTES + 1), (None, BROKEN_TIME)),
+        ("nbgrader", "x/a.zip", b"2026-11-20 14:03:22", (None, "")),
+        ("nbgrader", "a.ipynb", b"2026-11-20 14:03:22", (None, "")),
+        ("folder", "x/a.ipynb", b"2026-11-20 14:03:22", (None, TAKEN_NO_TIME)),
+        ("folder", "x/a.pdf", b"2026-11-20 14:03:22", (None, "")),
+        ("Moodle", "x/a.ipynb", b"2026-11-20 14:03:22", (None, "")),
+    ],
+)
+def test_a_timestamp_counts_beside_a_notebook_in_nbgraders_folder_only(
+    platform, file, stamp, time_and_note
+):
+    def add_time(owner):
+        by_path = {"x/timestamp.txt": archives.IncomingFile(path="", read_chunks=read_stamp)}
+        notebook_file = archives.IncomingFile(path=file)
+        return finder.SubmissionFinder._add_time_from_timestamp_file(
+            None, owner, notebook_file, by_path
+        )
+
+    def read_stamp(limit):
+        if len(stamp) > limit:
+            raise FileRefused("too large")
+        yield stamp
+
+    owner = SubmissionAccount(platform=platform, identities=(), default_folder="ada")
+    found = add_time(owner)
+    assert (found.time, found.note) == time_and_note and found == owner
+    dated = replace(owner, time=datetime(2026, 1, 1, tzinfo=UTC))
+    assert add_time(dated) is dated and add_time("Nobody's.") == "Nobody's."

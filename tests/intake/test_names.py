@@ -209,3 +209,11 @@ def test_of_a_long_text_the_beginning_and_the_end_are_shown():
     description = names.describe_account("Moodle", "x" * 50, "y" * 50)
     assert description == f"Moodle '{'x' * 48}…{'y' * 23})'"
     assert names.describe_account("Moodle", "7", "7") == "Moodle '7'"
+
+
+@pytest.mark.parametrize("name", ["con", "NUL.txt", "aux .b", "Com¹", "lpt0.x.y", "prn"])
+def test_a_name_that_windows_gives_to_a_device_is_changed(name):
+    folder = make_safe_folder_name(name)
+    assert folder.startswith(name.replace(".", "-")) and folder != name
+    others = ("console", "com", "xcon", "lpt10", "a.con")
+    assert [make_safe_folder_name(other) for other in others] == list(others)

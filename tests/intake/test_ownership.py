@@ -21,8 +21,8 @@ from downloads import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from autograder.intake import ownership, roster
-from autograder.intake.filename_patterns import match_patterns
+from autograder.intake import ownership, roster, student_matching
+from autograder.intake.filename_patterns import FilenamePattern, match_patterns
 from autograder.intake.names import (
     escape_unprintable,
     normalise_name,
@@ -904,6 +904,11 @@ def test_people_of_one_name_are_told_apart_by_a_column_of_the_platform(platform)
             "Nobody in the roster is 'eve'. Add a line to roster.csv and collect it again.",
         ),
         (
+            PlatformIdentity(name="Eve", any_identifier="x", login="e", student="y", lms_id="7"),
+            "Nobody in the roster is 'Eve' or 'x' or 'e' or 'y' or '7'. Add a line to roster.csv and "
+            "collect it again.",
+        ),
+        (
             PlatformIdentity(participant="7"),
             "Nobody in the roster is this one. Add a line to roster.csv and collect it again.",
         ),
@@ -917,6 +922,12 @@ def test_people_of_one_name_are_told_apart_by_a_column_of_the_platform(platform)
 def test_a_submitter_whom_the_roster_does_not_have_is_described(identity, reason):
     (found,) = match_students([platform_account("Canvas", identity)], "Name,ID\nBo Li,13\n")
     assert found == reason
+
+
+def test_a_second_downloads_name_is_printed_without_control_codes():
+    account = replace(folder_owner("a\u200b (1)"), default_folder="a (1)")
+    (reason,) = match_students([account], folders=("a\u200b",))
+    assert reason.startswith(r"'a\u200b (1)' may be a second download of 'a\u200b', or another")
 
 
 def test_one_account_under_two_names_is_nobodys():
@@ -1150,6 +1161,8 @@ def test_no_file_is_ever_filed_under_another_students_name(
         (["ada.ipynb", "bob.ipynb"], True),
         (["ada.ipynb", "final.ipynb"], False),
         (["one/ada.ipynb", "two/bob.ipynb"], False),
+        (["my lab1/lab1.ipynb", "my lab2/lab1.ipynb"], True),  # named after labs in part only
+        (["a/b/lovelaceada_123_456_lab1.ipynb"], True),
         (["lovelaceada_123_456_lab1.ipynb"], True),
         ([], False),
     ],
@@ -1157,3 +1170,113 @@ def test_no_file_is_ever_filed_under_another_students_name(
 def test_a_folder_holds_several_students_if_their_names_or_folders_differ(paths, is_several):
     parts = [path.split("/") for path in paths]
     assert ownership.holds_several_students(parts, ["lab1", "lab2"]) == is_several
+
+
+@pytest.mark.parametrize(
+    ("text", "receipt_login", "login"),
+    [
+        ("Lab 2_ada", "", "ada"),
+        ("Lab_2_ada_1", "ada_1", "ada_1"),
+        ("Lab_2_ada_1", "a_1", "ada_1"),  # another's receipt: the roster tells
+        ("Lab_2_eve", "", ""),
+        ("Lab_bo_ada_1", "", "ada_1"),
+        ("Lab_2_ada_", "", "ada_"),
+        ("Lab_ada_1_bo", "", "bo"),
+        ("Lab_ada_1_cy", "", ""),
+        ("x_1_cy", "", ""),  # both "1_cy" and "cy" are logins
+    ],
+)
+def test_the_login_in_a_name_of_blackboards_is_the_receipts_or_the_only_one(
+    text, receipt_login, login
+):
+    finder = object.__new__(ownership.DownloadOwnership)
+    rows = [["Login"], ["ada_1"], ["ada_"], ["bo"], ["1_cy"], ["cy"]]
+    finder._roster = roster._make_roster_from_rows(rows, [])
+    assert finder._find_blackboard_login(text, receipt_login) == login
+
+
+def test_moodles_words_for_a_participant_are_no_names():
+    def moodle(name, number, platform="Moodle"):
+        return platform_account(platform, PlatformIdentity(name=name, participant=number))
+
+    for names, labs, blind in (
+        (["Teilnehmer/in", "TEILNEHMER-IN", "Deltaker"], "aab", {"TEILNEHMER-IN", "Deltaker"}),
+        (["Osallistuja", "Osallistuja"], "aa", {"Osallistuja"}),
+        (["Osallistuja", "Osallistuja"], "ab", set()),  # one person, in two labs
+        (["Ada Lovelace", "Ada Lovelace"], "aa", set()),
+        (["Osallistuja", "Osallistuja", "Ada"], "aaa", set()),
+    ):
+        owners = [(lab, moodle(name, str(i))) for i, (lab, name) in enumerate(zip(labs, names))]
+        others = [("a", moodle("Participant", "9", "Canvas"))]
+        assert student_matching._find_blind_marking_names([*owners, *others]) == blind, names
+
+
+def test_canvas_numbers_are_part_of_a_folders_name_and_a_patterns_are_not():
+    pattern = FilenamePattern(
+        platform="pattern",
+        pattern=r"(?P<name>\w+)-(?P<lms_id>\d+)\.ipynb",
+        identified_by="--pattern",
+    )
+    (owner,) = find_owners(["ada-7.ipynb"], pattern=pattern)
+    assert owner == SubmissionAccount(
+        platform="pattern",
+        identities=(PlatformIdentity(name="ada", lms_id="7"),),
+        default_folder="ada",
+        account="7",
+        identified_by="--pattern",
+    )
+    assert find_owners(["ada.ipynb"], pattern=pattern) == ["It does not match --pattern."]
+
+
+@pytest.mark.parametrize(
+    ("folder", "download", "is_container"),
+    [
+        ("Lab 2", "x", True),
+        ("QKV_attention", "x", True),
+        ("assignment_12_export", "x", True),
+        ("assignment_12_export (1)", "x", True),
+        ("ada", "x", False),
+        ("Class B", "class-b", True),
+        ("Class B", "class b (12)", True),
+        ("Class B", "class b 12", False),
+        ("…", "", False),
+        ("Class C", "class c", False),  # it holds a submission
+        ("Class R", "class r", False),  # the roster has it
+    ],
+)
+def test_a_folder_is_a_container_by_its_name_or_its_downloads(folder, download, is_container):
+    finder = ownership.DownloadOwnership(
+        [], "", make_context("Name\nClass R\n"), repositories=(), receipts={}, metadata=None
+    )
+    file = "final.ipynb" if folder == "Class C" else "x.ipynb"
+    assert bool(finder._has_container_name(folder, [[file]], download)) == is_container
+
+
+TWO_TEAMS = "Name,Login,ID,Group\nAda L,ada,1,Team X\nBo Li,bo,2,Team X\nCy,cy,3,Team Y\n"
+
+
+@pytest.mark.parametrize(
+    ("submitters", "folders"),
+    [
+        ([("Team X", "1")], ["ada & bo"]),
+        ([("Team X", "2")], ["ada & bo"]),
+        ([("Team X", "1"), ("Cy", "3")], ["ada & bo", "cy"]),
+        ([("Team X", "1"), ("Bo Li", "2")], ["ada", "bo"]),  # Ada chose that name
+        ([("Team Y", "1")], ["ada"]),  # another group's name
+        ([("Ada L", "1")], ["ada"]),
+    ],
+)
+def test_a_group_of_canvas_is_filed_for_each_member_if_no_other_has_submitted(submitters, folders):
+    accounts = [
+        platform_account("Canvas", PlatformIdentity(name=name, lms_id=number))
+        for name, number in submitters
+    ]
+    assert match_students(accounts, TWO_TEAMS) == folders
+    number = submitters[0][1]
+    member = {"1": "ada", "2": "bo"}[number]
+    others = [replace(account, platform="Brightspace") for account in accounts]
+    assert match_students(others, TWO_TEAMS)[0] == member
+    if folders == ["ada & bo"]:  # the number is one member's, and so is an earlier folder of it
+        by_account = {("Canvas", number): "old"}
+        expected = folders[0].replace(member, "old")
+        assert match_students(accounts, TWO_TEAMS, folder_by_account=by_account) == [expected]

@@ -2,6 +2,7 @@
 
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -21,7 +22,7 @@ from downloads import (
 )
 
 from autograder.core.errors import UsageError
-from autograder.intake import platform_metadata, read_origin
+from autograder.intake import Origin, platform_metadata, read_origin
 from autograder.intake.filename_patterns import FILENAME_PATTERNS, match_patterns
 from autograder.intake.platform_metadata import (
     parse_time,
@@ -29,6 +30,7 @@ from autograder.intake.platform_metadata import (
     read_blackboard_receipt,
     read_gradescope_metadata,
 )
+from autograder.intake.store import _differs_only_by_time_zone, make_earlier_attempt_file_name
 
 NOTEBOOK_NAME = "qkv-attention.ipynb"
 
@@ -768,3 +770,7 @@ def test_a_time_is_in_the_zone_of_the_course_wherever_the_machine_is(
 ):
     machine_zone(machine)
     assert str(parse_timestamp(text, ZoneInfo("America/New_York"))) == f"{utc}+00:00"
+    origin = Origin(time=1_800_000_000.7)
+    for seconds in (25 * 3600, -25 * 3600):
+        name = make_earlier_attempt_file_name(Origin(time=1_800_000_000 + seconds))
+        assert _differs_only_by_time_zone(Path(name), origin)

@@ -1,5 +1,7 @@
 """Rosters as platforms export them, and matching submissions to people."""
 
+from dataclasses import replace
+
 import pytest
 from downloads import (
     QKV,
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 
 from autograder.intake import read_origin, read_origins, roster
 from autograder.intake.collect import find_submitters_and_absentees
-from autograder.intake.roster import PlatformIdentity, RosterError
+from autograder.intake.roster import Person, PlatformIdentity, RosterError
 
 EXPORTS = {
     "Canvas": (
@@ -471,3 +473,63 @@ def test_a_roster_is_read_up_to_a_size(tmp_path, set_limits):
     set_limits(max_index_bytes=path.stat().st_size - 1)
     with pytest.raises(RosterError, match="is no roster that can be used"):
         roster.read_roster(path)
+
+
+def test_few_are_a_tenth_of_the_class_at_most():
+    found = [roster.is_submitted_by_few(*counts) for counts in ((1, 10), (2, 20), (2, 19), (0, 9))]
+    assert found == [True, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("cells", "person"),
+    [
+        (
+            {"name": "Lovelace, Ada", "login": "a"},
+            Person(student="a", name="Ada Lovelace", first="Ada", last="Lovelace", login="a"),
+        ),
+        (
+            {"name": "L , A", "last": "Lovelace", "first": "Ada", "student": "x/y"},
+            Person(student="x-y-bd3c9047", name="A L", first="Ada", last="Lovelace"),
+        ),
+        (
+            {"first": "Ada", "last": "L", "status": "dropped on Monday", "group": " a;; b,c "},
+            Person(
+                student="Ada L",
+                name="Ada L",
+                first="Ada",
+                last="L",
+                withdrawn=True,
+                group=("a", "b", "c"),
+            ),
+        ),
+        ({"last": "L", "role": "student"}, Person(student="L", name="L", last="L")),
+        ({"name": "A", "sid": "s", "lms_id": "i", "email": "e"}, "s"),
+        ({"name": "A", "lms_id": "i", "email": "e"}, "i"),
+        ({"name": "A", "email": "e"}, "e"),
+        ({"name": "A", "role": "TA"}, None),
+        ({"name": "Student, Test", "login": "x"}, None),
+        ({"name": "  Points Possible"}, None),
+        ({"section": "1", "github": "g", "group": "r"}, None),  # nothing says who
+    ],
+)
+def test_a_row_of_the_roster_becomes_a_person_or_nobody(cells, person):
+    made = roster._make_person_from_cells(dict(cells), extension={"": "2d"}, participant={})
+    if isinstance(person, str):
+        person = replace(made, student=person)
+    if person:
+        person = replace(person, extension={"": "2d"})
+    assert made == person
+
+
+def test_remarks_on_columns_are_in_the_order_of_the_fields():
+    headers = ["SID", "Name", "Mail", "Student", "ID number", "Email", "Extension", "Extension a"]
+    notes = roster._note_duplicate_and_unused_columns(
+        [*headers, "", "Shoe\x1b"],
+        [roster._field_of_header(header) for header in headers] + ["", ""],
+    )
+    assert notes == [
+        "The columns 'Mail' and 'Email' say the same; the first one counts.",
+        "The columns 'Name' and 'Student' say the same; the first one counts.",
+        "The columns 'SID' and 'ID number' say the same; the first one counts.",
+        r"1 column not used: Shoe\x1b.",
+    ]

@@ -7,8 +7,11 @@ import os
 import shutil
 import tempfile
 import time
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
+from zoneinfo import ZoneInfo
 
 import pytest
 from downloads import (
@@ -36,7 +39,7 @@ from hypothesis import strategies as st
 from our_course import COURSE
 
 from autograder.core import files
-from autograder.core.errors import AutograderError
+from autograder.core.errors import AutograderError, UsageError
 from autograder.core.notebook_cells import MAX_NOTEBOOK_BYTES
 from autograder.gradebook.classroom import Classroom
 from autograder.intake import Origin, read_origin, store
@@ -49,10 +52,12 @@ from autograder.intake.collect import (
     _join_first_names_and_count_others,
     _limit_rows_per_student,
     _make_roster_and_zone_notes,
+    _parse_time_zone_options,
     find_submitters_and_absentees,
 )
 from autograder.intake.finder import FileOutcome, FileReport
 from autograder.intake.roster import Person, PlatformIdentity, Roster
+from autograder.intake.upload_limits import FileRefused
 
 
 def test_the_newest_attempt_wins_and_the_others_are_kept(classroom, make_download):
@@ -960,3 +965,212 @@ def test_a_submission_is_without_a_time_if_neither_file_nor_roster_states_one(tm
     ):
         assert _count_without_timestamp(tmp_path, [(student, lab)], people) == count
     assert _count_without_timestamp(tmp_path, [("cy", QKV), ("bo", LABS[0])], people) == 2
+
+
+NUMBERED = SimpleNamespace(
+    platform="Brightspace", platform_path="1-2 - Ada - x - ", upload_number=0, is_late=True
+)
+FOUND_ATTEMPT = SimpleNamespace(
+    name="top/1-2 - Ada - x - work (3).ipynb",
+    owner=NUMBERED,
+    identity=PlatformIdentity(
+        name="Ada", login="a", email="e", brightspace="1", sid="s", participant="p"
+    ),
+    person=Person(student="ada", name="Ada Lovelace"),
+    submitted_at=datetime(2026, 11, 20, 14, 3, 22, tzinfo=UTC),
+    members=("ada", "bo"),
+    time=5.0,
+    time_in_zip=7.0,
+    zone="Asia/Tokyo",
+)
+FOUND_ORIGIN = Origin(
+    platform="Brightspace",
+    name="Ada",
+    login="a",
+    email="e",
+    lms_id="1",
+    sid="s",
+    participant="p",
+    account="p",
+    original="1-2 - Ada - x - ",
+    file="work (3).ipynb",
+    submission_time="2026-11-20 14:03:22 UTC",
+    late=True,
+    number=3,
+    members=("ada", "bo"),
+    time=5.0,
+    inside=7.0,
+    zone="Asia/Tokyo",
+)
+
+
+def test_an_origin_has_all_that_is_known_of_an_attempt():
+    assert store.make_origin(FOUND_ATTEMPT) == FOUND_ORIGIN
+    unnamed = SimpleNamespace(**vars(FOUND_ATTEMPT))
+    unnamed.identity = PlatformIdentity(lms_id="8", brightspace="1")
+    unnamed.owner = SimpleNamespace(**{**vars(NUMBERED), "upload_number": 9})
+    unnamed.submitted_at = None
+    origin = store.make_origin(unnamed)
+    assert (origin.name, origin.lms_id, origin.account) == ("Ada Lovelace", "8", "8")
+    assert (origin.number, origin.submission_time) == (9, None)
+    unnamed.person = None
+    assert store.make_origin(unnamed).name == ""
+
+
+def test_an_origin_with_a_value_of_another_type_is_none(tmp_path):
+    path = tmp_path / "collected" / "ada" / f"{QKV}.json"
+    path.parent.mkdir(parents=True)
+    record = {"version": store.FORMAT_VERSION, **asdict(FOUND_ORIGIN)}
+
+    def read_back(**changes):
+        path.write_text(json.dumps({**record, **changes}))
+        return read_origin(tmp_path, "ada", QKV)
+
+    assert read_back() == FOUND_ORIGIN
+    assert read_back(submission_time=None) == replace(FOUND_ORIGIN, submission_time=None)
+    assert read_back(time=5, inside=7) == FOUND_ORIGIN
+    for field in fields(Origin):
+        for wrong in ({}, None):
+            if (field.name, wrong) not in [("members", {}), ("submission_time", None)]:
+                assert read_back(**{field.name: wrong}) is None, field.name
+    for changes in ({"late": 1}, {"number": 1.5}, {"time": "5"}, {"version": 2}, {"new": 1}):
+        assert read_back(**changes) is None, changes
+    write_files(tmp_path / "collected", {f"bo/{QKV}.json": b"{}", f"bo/{QKV}.uploads": b"{}"})
+    read_back()
+    assert store.read_origins(tmp_path) == {("ada", QKV): FOUND_ORIGIN}
+
+
+def test_a_report_says_of_an_attempt_what_is_known_of_it():
+    attempt = SimpleNamespace(
+        source="class.zip/\x1b.ipynb",
+        student="ada",
+        lab=QKV,
+        notes=("One.", "Two."),
+        person=None,
+        owner=SimpleNamespace(identified_by="hand", student_chosen=True, in_default_zone=True),
+    )
+    report = FileReport(
+        source="class.zip/\\x1b.ipynb",
+        student="ada",
+        lab=QKV,
+        outcome=FileOutcome.OLDER,
+        reason="So. One. Two.",
+        path="p",
+        identified_by="hand",
+        student_chosen=True,
+        in_default_zone=True,
+        needs_review=True,
+    )
+    made = store._make_file_report(attempt, FileOutcome.OLDER, "So.", "p", needs_review=True)
+    assert made == report
+    attempt.person = Person(student="ada")
+    made = store._make_file_report(attempt, FileOutcome.OLDER, time_kept=True)
+    assert (made.reason, made.path) == ("One. Two.", "")
+    assert made.identified_by == "hand and roster.csv"
+    assert made.time_kept and not made.in_default_zone
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_same"),
+    [
+        (Origin(platform="Moodle", original="a"), Origin(platform="Moodle", original="a"), True),
+        (Origin(platform="Moodle", original="a"), Origin(platform="Moodle", original="b"), False),
+        (Origin(platform="Moodle"), Origin(platform="Moodle"), False),  # nothing tells the upload
+        (Origin(), Origin(), False),
+        (Origin(original="a"), Origin(platform="Moodle", original="a"), False),
+        (
+            Origin(platform="Moodle", original="a", account="1"),
+            Origin(platform="Moodle", original="a", account="2"),
+            False,
+        ),
+    ],
+)
+def test_two_records_are_of_one_upload_if_the_platform_wrote_the_same(old, new, is_same):
+    assert store._SubmissionWriter._is_same_upload(None, old, new) is is_same
+
+
+def test_a_submission_counts_as_the_newest_by_its_time_then_its_zips_then_its_number():
+    def key(time, time_in_zip, name, upload_number=0):
+        owner = SimpleNamespace(upload_number=upload_number)
+        return store._chronological_key(
+            SimpleNamespace(time=time, time_in_zip=time_in_zip, name=name, owner=owner)
+        )
+
+    assert key(1.0, 2.0, "a (3).ipynb") == (1.0, 2.0, 3)
+    assert key(1.0, 2.0, "a (3).ipynb", 9) == (1.0, 2.0, 9)
+
+
+def test_the_way_to_a_folder_has_no_links_files_or_unusable_names(tmp_path, monkeypatch):
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "file").write_text("")
+    (tmp_path / "a" / "link").symlink_to(tmp_path / "a" / "b")
+    (tmp_path / "a" / "dangling").symlink_to(tmp_path / "nowhere")
+    folders = store._LinkFreeFolders(tmp_path)
+    assert folders.path_without_links("a", "b", "new", "newer") == tmp_path / "a/b/new/newer"
+    for name in ("file", "link", "dangling"):
+        with pytest.raises(FileRefused) as error:
+            folders.path_without_links("a", name, "c")
+        assert str(error.value) == f"a/{name} is a link or a file where a folder should be."
+    monkeypatch.setattr(store, "explain_unusable_name", lambda parent, name: f"{parent.name} no")
+    with pytest.raises(FileRefused, match=f"^a {tmp_path.name} no\\.$"):
+        folders.path_without_links("a", "b")
+
+
+def test_the_times_of_a_run_are_read_in_the_named_zone_or_the_courses():
+    berlin, tokyo = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Tokyo")
+    assert _parse_time_zone_options("Europe/Berlin", "Asia/Tokyo") == (berlin, tokyo)
+    assert _parse_time_zone_options(None, "Asia/Tokyo") == (None, tokyo)
+    assert _parse_time_zone_options("UTC", None) == (UTC, UTC)
+    for zones, reason in (
+        (("Mars", None), "There is no time zone 'Mars'; name one such as Europe/Berlin."),
+        (("", None), "There is no time zone ''; name one such as Europe/Berlin."),
+        (
+            (None, "Mars"),
+            "course.toml, [policy]: there is no time zone 'Mars'; one is Europe/Berlin.",
+        ),
+    ):
+        with pytest.raises(UsageError) as error:
+            _parse_time_zone_options(*zones)
+        assert str(error.value) == reason
+
+
+TAKEN = "The submission that is there came from Moodle 'A (1)', this one from "
+CHOSEN = "There is a submission of this name, and students choose such names themselves."
+BY_ADA = Origin(platform="Moodle", name="A", account="1", members=("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("current", "new", "student_chosen", "same_bytes", "reason"),
+    [
+        (BY_ADA, BY_ADA, False, False, ""),
+        (BY_ADA, replace(BY_ADA, account="2"), False, False, f"{TAKEN}Moodle 'A (2)'."),
+        (BY_ADA, replace(BY_ADA, account="2"), False, True, f"{TAKEN}Moodle 'A (2)'."),
+        (BY_ADA, replace(BY_ADA, members=("a",)), False, False, f"{TAKEN}Moodle 'A (1)'."),
+        (replace(BY_ADA, participant="9"), replace(BY_ADA, members=()), False, False, ""),
+        (
+            BY_ADA,
+            replace(BY_ADA, members=(), participant="9"),
+            False,
+            True,
+            f"{TAKEN}Moodle 'A (1)'.",
+        ),
+        (BY_ADA, BY_ADA, True, False, CHOSEN),
+        (BY_ADA, BY_ADA, True, True, ""),
+        (Origin(), replace(BY_ADA, members=()), False, False, ""),
+    ],
+)
+def test_a_submission_is_not_replaced_if_it_may_be_another_persons(
+    current, new, student_chosen, same_bytes, reason
+):
+    writer = object.__new__(store._SubmissionWriter)
+    writer.attempt = SimpleNamespace(owner=SimpleNamespace(student_chosen=student_chosen))
+    message = ""
+    try:
+        writer._refuse_if_of_another_person(current, new, same_bytes)
+    except FileRefused as error:
+        message = str(error)
+    remedy = (
+        " If both are this student's, collect it with --replace; if not, put a roster that tells them "
+        "apart into the classroom, and move the wrong one away."
+    )
+    assert message == (reason + remedy if reason else "")
