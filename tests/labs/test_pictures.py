@@ -435,6 +435,57 @@ TOLD_NUMBERS = [
     ("ablation losses", ({"none": np.arange(5.0)}, 3), "none: first time 0.50, second time 3.50"),
     ("guesses", None, "block 0: a 1.00, b 0.00; block 1: c 0.25, d 0.75"),
     ("memory", None, "for 256, 512 queries and keys: all: 1 MB, 4 MB; blocks: 100 kB, 200 kB"),
+    ("joined", None, "each with 4 rows and 6 columns"),
+    ("strips", None, "The words a, b as strips of 40 coloured cells, dark for negative"),
+    (
+        "triangle",
+        (np.eye(3)[:, :2], [(0.5, 0.25), (3, 4)]),
+        "at (0.50, 0.25) and (3.00, 4.00), both",
+    ),
+    (
+        "temperatures",
+        (lambda t: WEIGHTS**t, [1, 2], ["le", "x"], ["the", "cat", "."]),
+        "At temperature 1 the largest weights of the rows are 0.333 to 0.700. At temperature 2 the largest "
+        "weights of the rows are 0.111 to 0.490.",
+    ),
+    (
+        "slopes of GELU",
+        (np.linspace(-2, 2, 5), np.ones(5), np.array([0.0, -0.2, 0.45, 1.1, 1.0])),
+        "0.5 at 0, largest (1.10) near z = 1.0, and nearly 1 beyond; it is a little below 0 around z = -1.0",
+    ),
+    (
+        "diagonals",
+        (SQUARE, SQUARE.T),
+        "differ by up to 0.25; with RoPE each diagonal has one colour, and they differ",
+    ),
+    (
+        "diagonals",
+        (np.eye(2), 1e-10 * SQUARE),
+        "up to 0; with RoPE each diagonal has one colour, and they are equal",
+    ),
+    (
+        "two memories",
+        (100, 10, 450),
+        "for 100 queries and keys of size 10. all at once: 0.0 million numbers move; in blocks: 0.0 million",
+    ),
+    (
+        "two memories",
+        (4096, 64, 50_000),
+        "all at once, Q, K read, 0.5 million; all at once, scores written, 16.8 million; all at once, scores read, "
+        "16.8 million; all at once, weights written, 16.8 million; all at once, weights, V read, 17.0 million; all "
+        "at once, result written, 0.3 million; in blocks, Q read, 0.3 million; in blocks, 22 times K, V read, "
+        "11.5 million; in blocks, result written, 0.3 million.",
+    ),
+    (
+        "route",
+        None,
+        "the text “a b”; its symbols a ·b; their numbers 1, 2; vectors from wte and wpe",
+    ),
+    (
+        "ablated",
+        ({"none": np.arange(5.0)}, 3, "nora\nweaver"),
+        "none, first time 0.5, second time 3.5. It writes: nora and weaver.",
+    ),
 ]
 
 
@@ -447,6 +498,51 @@ TOLD_NUMBERS = [
     ],
 )
 def test_a_reader_who_sees_no_picture_is_told_its_numbers(name, arguments, told):
+    draw, usual_arguments = DRAWN_PICTURES[name]
+    _, alt = draw.__wrapped__(*(usual_arguments if arguments is None else arguments))
+    assert told in alt
+
+
+class Undrawn:
+    """In place of a figure or axes: takes every call and draws nothing, which takes no time."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):  # NumPy asks for these before it makes an array of a panel
+            raise AttributeError(name)
+        return Undrawn()
+
+    def __call__(self, *_, **options):
+        return Undrawn()
+
+    def __getitem__(self, _):
+        return Undrawn()
+
+    def get_xlim(self):
+        return 1, 1e9
+
+    get_ylim = get_xlim
+
+    def get_legend_handles_labels(self):
+        return [], []
+
+
+def undrawn_panels(rows=1, columns=1, squeeze=True, make=Undrawn, **_):
+    panels = np.array([[make() for _ in range(columns)] for _ in range(rows)])
+    if not squeeze:
+        return make(), panels
+    return make(), panels[0, 0] if rows == columns == 1 else panels.squeeze()
+
+
+@pytest.mark.filterwarnings("error:Mean of empty slice")
+@pytest.mark.parametrize(
+    ("name", "arguments", "told"), [pytest.param(*t, id=t[0]) for t in TOLD_NUMBERS]
+)
+def test_a_picture_tells_its_numbers_also_where_nothing_is_drawn(
+    name, arguments, told, monkeypatch
+):
+    monkeypatch.setattr(pictures.plt, "subplots", undrawn_panels, raising=False)
+    for function in ("colorbar", "setp"):
+        monkeypatch.setattr(pictures.plt, function, Undrawn(), raising=False)
     draw, usual_arguments = DRAWN_PICTURES[name]
     _, alt = draw.__wrapped__(*(usual_arguments if arguments is None else arguments))
     assert told in alt
