@@ -3,14 +3,18 @@
 import hashlib
 import io
 import json
+import shutil
 import zipfile
+from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 from urllib.error import URLError
 
 import pytest
 from click.testing import CliRunner
 from our_course import COURSE
 
+import autograder
 from autograder.cli import main
 from autograder.core.course import COURSE_VARIABLE
 from autograder.core.errors import UsageError
@@ -77,6 +81,57 @@ def test_web_passes_its_options_on(monkeypatch, tmp_path):
     assert f"python -m http.server -d {tmp_path / 'site'}" in ran.output
 
 
+def test_a_site_is_built_of_its_pages_packages_and_settings(monkeypatch, tmp_path):
+    steps = []
+    lite, wheels, site = (tmp_path / name for name in ("lite", "wheels", "site"))
+
+    def step(name, answer=None):
+        def take_step(*arguments):
+            steps.append((name, *arguments))
+            if name == "wheels":
+                write_test_wheel(wheels / "a.whl", "")
+            elif name == "jupyterlite":
+                (site / "static").mkdir(parents=True)
+            elif name == "lock":
+                assert (site / "static/wheels/a.whl").is_file()
+                lock["info"]["done"] = True
+            return answer
+
+        return take_step
+
+    lock = copy_lock()
+    for function, replacement in {
+        "_write_pages": step("pages"),
+        "_read_lock_and_copy_pyodide": step("pyodide", (lock, "base")),
+        "_make_wheels": step("wheels"),
+        "_run_jupyterlite": step("jupyterlite"),
+        "_add_wheels_to_lock": step("lock"),
+        "_configure_kernel": step("kernel"),
+    }.items():
+        monkeypatch.setattr(web, function, replacement)
+    assert web._build_site(COURSE, tmp_path, "source") == site
+    assert steps == [
+        ("pages", tmp_path / "contents", COURSE),
+        ("pyodide", "source", lite),
+        ("wheels", wheels, COURSE, lock, "base"),
+        ("jupyterlite", lite, tmp_path / "contents", site, COURSE),
+        ("lock", site, lock, "base"),
+        ("kernel", site, "base", "3.14", COURSE),
+    ]
+    assert json.loads((site / "static/lock/pyodide-lock.json").read_text("utf-8")) == lock
+    assert lock["info"]["done"]
+
+
+def test_the_start_page_is_written_as_notebooks_are(tmp_path):
+    page = tmp_path / web.START_PAGE
+    cells = [{"cell_type": "markdown", "source": "é"}]
+    page.write_text(json.dumps({"cells": cells}), "utf-8")
+    web._add_browser_note(page)
+    note = {"cell_type": "markdown", "id": "browser", "metadata": {}, "source": web._BROWSER_NOTE}
+    text = json.dumps({"cells": [*cells, note]}, indent=1, ensure_ascii=False)
+    assert page.read_bytes() == f"{text}\n".encode()
+
+
 @pytest.fixture
 def build(monkeypatch):
     """Let a site be one small file, or fail."""
@@ -92,7 +147,7 @@ def build(monkeypatch):
     monkeypatch.setattr(web, "_build_site", build_site)
 
 
-def test_a_site_replaces_an_earlier_one_and_an_empty_folder(build, tmp_path):
+def test_a_site_replaces_an_earlier_one_and_an_empty_folder(build, tmp_path, monkeypatch):
     target = tmp_path / "public" / "site"
     assert web.write_site(COURSE, target, "first") == target
     (target / "old").write_text("")
@@ -100,6 +155,8 @@ def test_a_site_replaces_an_earlier_one_and_an_empty_folder(build, tmp_path):
     assert [path.name for path in target.iterdir()] == ["jupyter-lite.json"]
     assert (target / "jupyter-lite.json").read_text() == "second"
     assert [path.name for path in target.parent.iterdir()] == ["site"]
+    monkeypatch.chdir(tmp_path)
+    assert web.write_site(COURSE, Path("public/site"), "second") == target
     (tmp_path / "empty").mkdir()
     web.write_site(COURSE, tmp_path / "empty", "third")
     assert (tmp_path / "empty" / "jupyter-lite.json").read_text() == "third"
@@ -182,15 +239,25 @@ def test_the_list_of_packages_is_read_up_to_a_limit(tmp_path, monkeypatch, has_r
             web._read_lock_and_copy_pyodide("https://p.example", tmp_path / "a")
 
 
-def test_a_failed_download_names_the_address_and_the_remedy(tmp_path, monkeypatch):
-    def urlopen(address, timeout):
-        raise URLError("no route")
-
-    monkeypatch.setattr(web, "urlopen", urlopen)
-    with pytest.raises(
-        web.WebError, match=r"from https://p.example \(.*no route.*--pyodide FOLDER"
-    ):
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (URLError("no route"), "<urlopen error no route>"),
+        (TimeoutError("timed out"), "timed out"),
+        (io.BytesIO(b"<html>"), "Expecting value: line 1 column 1 (char 0)"),
+    ],
+)
+def test_a_failed_download_names_the_address_and_the_remedy(tmp_path, monkeypatch, answer, reason):
+    monkeypatch.setattr(web, "urlopen", Mock(side_effect=[answer]))
+    with pytest.raises(web.WebError) as error:
         web._read_lock_and_copy_pyodide("https://p.example/", tmp_path / "lite")
+    assert str(error.value) == (
+        f"Pyodide's list of packages could not be fetched from https://p.example ({reason}). Where there "
+        "is no network, name a folder that holds Pyodide's distribution: `make web PYODIDE=FOLDER`, or "
+        "`autograder web --pyodide FOLDER`."
+    )
+    web.urlopen.assert_called_once_with(f"https://p.example/{web.LOCK_FILE}", timeout=60)
+    assert (tmp_path / "lite").is_dir()  # JupyterLite finds its folder also without Pyodide
 
 
 def read_wheel(folder, name):
@@ -229,6 +296,20 @@ def test_the_site_has_wheels_of_the_course_the_start_and_pure_packages(
     assert f"could not be fetched from {source}." in hint
     compile(hint, "fetched.py", "exec")
     assert any(name.endswith("/startup/before.py") for name in startup)
+
+
+def test_a_wheel_says_its_name_version_and_kind(tmp_path):
+    web._write_wheel(tmp_path, "Some-Course", {"data/x.csv": b"1"}, ["numpy", "ipython"])
+    files = read_wheel(tmp_path, "some_course")
+    folder = f"some_course-{autograder.__version__}.dist-info"
+    record = files.pop(f"{folder}/RECORD")
+    assert [line.split(",")[0] for line in record.split()] == [*files, f"{folder}/RECORD"]
+    assert files == {
+        "data/x.csv": "1",
+        f"{folder}/METADATA": "Metadata-Version: 2.1\nName: Some-Course\n"
+        f"Version: {autograder.__version__}\nRequires-Dist: numpy\nRequires-Dist: ipython\n",
+        f"{folder}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
 
 
 def test_a_changed_file_gives_its_wheel_another_name(tmp_path):
@@ -270,6 +351,9 @@ def test_a_wheel_s_entry_has_what_holds_in_the_browser(tmp_path):
         'Requires-Dist: colorama; sys_platform == "win32"',
         'Requires-Dist: tomli; python_version < "3.11"',
         'Requires-Dist: new; python_version >= "3.14"',
+        'Requires-Dist: fetch; platform_system == "Emscripten"',
+        'Requires-Dist: posix; os_name == "posix" and sys_platform == "emscripten"',
+        'Requires-Dist: windows; os_name == "nt"',
         'Requires-Dist: pytest; extra == "test"',
     ]
     modules = ("good/__init__.py", "solo.py", "no-module.py", "data/words.txt")
@@ -283,7 +367,7 @@ def test_a_wheel_s_entry_has_what_holds_in_the_browser(tmp_path):
         "sha256": hashlib.sha256(wheel.read_bytes()).hexdigest(),
         "package_type": "package",
         "imports": ["good", "solo"],
-        "depends": ["numpy", "new"],
+        "depends": ["numpy", "new", "fetch", "posix"],
         "unvendored_tests": False,
     }
     lock = {**LOCK, "packages": {"good-one": {"imports": ["better"]}}}
@@ -321,7 +405,7 @@ def test_the_kernel_finds_pyodide_the_course_and_no_index(tmp_path, base, addres
     assert kernel["disablePyPIFallback"] is True
     options = kernel["loadPyodideOptions"]
     assert options["lockFileURL"] == "./static/lock/pyodide-lock.json"
-    assert {"micropip", "labs_start"} <= set(options["packages"])
+    assert options["packages"] == [*web._KERNEL, "labs_start"]
     assert options["env"] == {
         "HOME": "/home/pyodide",
         COURSE_VARIABLE: "/lib/python3.14/site-packages",
@@ -341,8 +425,10 @@ def test_pip_downloads_pure_wheels_for_the_browser_s_python(tmp_path, monkeypatc
     monkeypatch.setattr(web.distribution, "run_module", lambda *parts: commands.append(parts))
     web._download(["a==1", "b==2"], tmp_path, "3.14")
     ((_, *command),) = commands
-    assert "--python-version=3.14" in command and "--no-deps" in command
-    assert command[-4:] == ["-d", str(tmp_path), "a==1", "b==2"]
+    assert " ".join(command) == (
+        "pip download -q --no-deps --only-binary=:all: --python-version=3.14 --implementation=py --abi=none "
+        f"--platform=any -d {tmp_path} a==1 b==2"
+    )
 
 
 def test_jupyterlite_gets_the_pages_and_only_the_site_s_extensions(tmp_path, monkeypatch):
@@ -358,10 +444,15 @@ def test_jupyterlite_gets_the_pages_and_only_the_site_s_extensions(tmp_path, mon
         web._run_jupyterlite(lite, pages, site, COURSE)
     ((command, options),) = calls
     assert command == ("jupyterlite_core", "build", "--lite-dir", str(lite))
-    assert options["cwd"] == lite
+    assert options == {"cwd": lite, "marker": "Error"}
+    site.mkdir()
+    (site / "jupyter-lite.json").write_text("{}")
+    shutil.rmtree(lite / "labextensions")
+    web._run_jupyterlite(lite, pages, site, COURSE)
     (path,) = lite.glob("jupyter_lite_config.json")
     settings = json.loads(path.read_text())["LiteBuildConfig"]
     assert (settings["contents"], settings["output_dir"]) == ([str(pages)], str(site))
+    assert (settings["apps"], settings["no_sourcemaps"]) == (["lab", "notebooks"], True)
     assert settings["ignore_sys_prefix"] == ["federated_extensions"]
     extensions = settings["federated_extensions"]
     assert len(extensions) == 3 and "pyodide-kernel-extension" in extensions[0]
