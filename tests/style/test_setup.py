@@ -417,6 +417,322 @@ def test_a_keras_backend_that_does_not_exist_is_a_sentence(course, tmp_path):
     assert ran.stderr == "KERAS_BACKEND is 'theano'; it can be tensorflow, jax, torch.\n"
 
 
+# The functions of the script, with stand-ins for all that they start.
+
+
+@pytest.fixture
+def script(monkeypatch, tmp_path):
+    """The names of install.py, whose `run_command` only notes commands; all of them succeed."""
+    monkeypatch.delenv("MAKELEVEL", raising=False)
+    monkeypatch.delenv("KERAS_BACKEND", raising=False)
+    names = runpy.run_path(str(ROOT / "install.py"))["main"].__globals__
+    names["VENV"] = str(tmp_path / ".venv")
+    names["PYTHON"] = "venv-python"
+    names["commands"], names["fails"] = [], ()
+
+    def run_command(arguments, quietly=False):
+        names["commands"].append((" ".join(arguments), quietly))
+        return not any(part in names["commands"][-1][0] for part in names["fails"])
+
+    names["run_command"] = run_command
+    names["which"] = lambda name: None
+    return names
+
+
+@pytest.mark.parametrize(
+    ("what", "made_by_make", "why", "steps", "ready"),
+    [
+        ("lab", False, "", ["install lab"], ["lab"]),
+        ("lab", True, "", ["install lab"], ["lab"]),
+        ("setup", False, "", ["install lab grading similarity test web"], ["lab", "setup"]),
+        (
+            "setup",
+            True,
+            "No bwrap.",
+            ["install lab grading similarity test web", "portable"],
+            ["lab", "setup"],
+        ),
+        ("portable", False, "No bwrap.", ["portable"], []),
+        ("keras", True, "No bwrap.", ["keras"], []),
+    ],
+)
+def test_each_command_installs_its_packages_and_says_what_is_ready(
+    script, monkeypatch, capsys, tmp_path, what, made_by_make, why, steps, ready
+):
+    if made_by_make:
+        monkeypatch.setenv("MAKELEVEL", "1")
+    taken = []
+    (tmp_path / ".venv").mkdir()
+    script["environment_works"] = lambda oldest, end: (oldest, end) == ((3, 11), (3, 16))
+    script["make_environment"] = lambda *arguments: taken.append("environment")
+    script["install"] = lambda extras, name: taken.append(f"install {' '.join(extras)}")
+    script["why_no_bubblewrap"] = lambda: why
+    script["install_portable"] = lambda: taken.append("portable")
+    script["install_keras"] = lambda: taken.append("keras")
+    script["main"](*([] if what == "lab" else [what]))
+    assert taken == steps
+    assert sorted(path.name for path in (tmp_path / ".venv").iterdir()) == [
+        f"ready-{name}" for name in ready
+    ]
+    said = {
+        "lab": "Installing into .venv, once: about a minute.\n",
+        "setup": "Installing into .venv, once: a minute or two.\n",
+    }.get(what, "")
+    if what == "setup" and why:
+        said += (
+            f"Submissions cannot be marked in bubblewrap here: {why} So the sandbox that runs anywhere "
+            "comes, too.\n"
+        )
+    if what == "setup":
+        said += "Ready. Students: make lab. Instructors: make demo. Contributors: make test.\n"
+    elif what == "lab" and not made_by_make:
+        said += f"Ready. To open the labs: {Path('.venv/bin/autograder')} lab\n"
+    assert capsys.readouterr().out == said
+    script["environment_works"] = lambda *arguments: False
+    script["main"](what)
+    assert taken == [*steps, "environment", *steps]
+    with pytest.raises(script["Problem"], match="lab, setup, portable or keras, but not labs"):
+        script["main"]("labs")
+
+
+ENSUREPIP = "cannot make an environment, since it lacks the module ensurepip"
+
+
+@pytest.mark.parametrize(
+    ("unfit", "has_uv", "modules", "fails", "commands", "problem"),
+    [
+        ("", True, [], (), ["uv venv -q --python {python} {venv}"], ""),
+        ("Unfit: ", True, [], (), ["uv venv -q --python >=3.11,<3.16 {venv}"], ""),
+        (
+            "",
+            True,
+            ["ensurepip"],
+            ["uv"],
+            ["uv venv -q --python {python} {venv}", "{python} -m venv {venv}"],
+            "",
+        ),
+        (
+            "Unfit: ",
+            True,
+            ["ensurepip"],
+            ["uv"],
+            ["uv venv -q --python >=3.11,<3.16 {venv}"],
+            "^Unfit: another$",
+        ),
+        ("Unfit: ", False, ["ensurepip"], (), [], "^Unfit: another$"),
+        ("", False, ["ensurepip", "virtualenv"], (), ["{python} -m venv {venv}"], ""),
+        ("", False, ["virtualenv"], (), ["{python} -m virtualenv -q {venv}"], ""),
+        ("", False, [], (), [], ENSUREPIP),
+        (
+            "",
+            False,
+            ["ensurepip"],
+            ["venv"],
+            ["{python} -m venv {venv}"],
+            "No environment could be",
+        ),
+    ],
+)
+def test_an_environment_is_made_by_uv_or_else_by_what_this_python_has(
+    script, unfit, has_uv, modules, fails, commands, problem
+):
+    removed = []
+    script["which"] = lambda name: "uv" if has_uv and name == "uv" else None
+    script["describe_unfit_python"] = lambda oldest, end: unfit
+    script["advise_other_python"] = lambda what, oldest, end: "another"
+    script["module_exists"] = lambda name: name in modules
+    script["remove_environment"] = lambda: removed.append(len(script["commands"]))
+    script["fails"] = fails
+    try:
+        script["make_environment"]("lab", (3, 11), (3, 16))
+        said = ""
+    except script["Problem"] as error:
+        said = str(error)
+    assert bool(re.search(problem, said)) and bool(said) == bool(problem)
+    filled = [c.format(python=sys.executable, venv=script["VENV"]) for c in commands]
+    assert script["commands"] == [(command, False) for command in filled]
+    assert removed == list(range(len(commands)))  # before each attempt, and not without one
+
+
+@pytest.mark.parametrize(
+    ("uv", "fails", "commands", "problem"),
+    [
+        ("my-uv", (), ["my-uv pip install -q --python venv-python"], ""),
+        (
+            None,
+            (),
+            [
+                "venv-python -c import pip",
+                "venv-python -m pip install -q --no-input --disable-pip-version-check",
+            ],
+            "",
+        ),
+        (
+            None,
+            ["import pip"],
+            ["venv-python -c import pip"],
+            "^uv made .venv but is gone: .*`python3 install.py keras`",
+        ),
+        ("my-uv", ["-e"], ["my-uv pip install -q --python venv-python"], "^Not all packages"),
+    ],
+)
+def test_packages_are_installed_by_uv_or_pip_in_the_listed_versions(
+    script, uv, fails, commands, problem
+):
+    script["which"] = lambda name: uv
+    script["fails"] = fails
+    script["read_project"] = lambda: "[x]\nlab = []\nnot_web = []\nkeras = []\n"
+    try:
+        script["install"](["lab", "web", "keras"], "keras", True, ("--only-binary", "h5py"))
+        said = ""
+    except script["Problem"] as error:
+        said = str(error)
+    assert bool(re.search(problem, said)) and bool(said) == bool(problem)
+    expected = [(command, True) for command in commands]
+    if "import pip" not in fails:
+        packages = "--only-binary h5py -c constraints.txt -e .[lab,keras]"
+        expected[-1] = (f"{commands[-1]} {packages}", True)
+    assert script["commands"] == expected
+
+
+def test_the_sandbox_that_runs_anywhere_is_installed_and_compiled(script, capsys):
+    installs = []
+    script["install"] = lambda extras, what: installs.append((extras, what))
+    script["install_portable"]()
+    assert installs == [(["lab", "grading", "portable"], "portable")]
+    assert script["commands"] == [("venv-python -m autograder.sandbox.webassembly", False)]
+    assert capsys.readouterr().out.splitlines() == [
+        "Installing the WebAssembly sandbox into .venv, once: 110 MB.",
+        "Compiling it for this machine, once: a minute or two on two processors.",
+        "Ready: where bubblewrap does not start, submissions are marked in WebAssembly.",
+    ]
+    script["fails"] = ["webassembly"]
+    with pytest.raises(script["Problem"], match="could not be compiled; the reason stands above"):
+        script["install_portable"]()
+    script["read_project"] = lambda: "lab = []\n"
+    installs.clear()
+    with pytest.raises(script["Problem"], match=r"^This copy is for students"):
+        script["install_portable"]()
+    assert installs == []
+
+
+NO_TENSORFLOW = " (TensorFlow has no wheels for this Python on this system)"
+
+
+@pytest.mark.parametrize(
+    ("asked", "refused", "tried", "there", "said"),
+    [
+        (None, [], ["keras"], "TensorFlow", "Keras runs on TensorFlow."),
+        (None, ["keras"], ["keras", "jax"], "JAX", f"Keras runs on JAX{NO_TENSORFLOW}."),
+        ("jax", [], ["jax"], "JAX", "Keras runs on JAX."),
+        ("torch", ["torch"], ["torch", "jax"], "JAX", "Keras runs on JAX."),
+        ("tensorflow", [], ["keras"], "TensorFlow", "Keras runs on TensorFlow."),
+    ],
+)  # fmt: skip
+def test_keras_gets_the_backend_that_was_asked_for_or_the_first_that_there_is(
+    script, monkeypatch, capsys, asked, refused, tried, there, said
+):
+    if asked:
+        monkeypatch.setenv("KERAS_BACKEND", asked)
+    extras, questions = [], []
+
+    def install_extra(extra, quietly=True):
+        extras.append(extra)
+        assert quietly
+        return extra not in refused
+
+    def keras_runs_on(backend=None):
+        questions.append(backend)
+        return there if extras else ""
+
+    script["install_extra"], script["keras_runs_on"] = install_extra, keras_runs_on
+    script["install_keras"]()
+    assert extras == tried and questions == [asked, None]
+    assert capsys.readouterr().out.splitlines() == [
+        "Installing Keras into .venv, once: some minutes, for it is large.",
+        f"Ready: {said}",
+    ]
+    script["install_keras"]()
+    assert extras == tried
+    assert capsys.readouterr().out == f"Keras is there, and runs on {there}.\n"
+
+
+@pytest.mark.parametrize(
+    ("found", "backend", "names"),
+    [
+        ("keras tensorflow torch", None, "TensorFlow or PyTorch"),
+        ("keras jax", "jax", "JAX"),
+        ("keras", None, ""),
+        ("jax", None, ""),
+        ("", None, ""),
+    ],
+)
+def test_the_backends_of_keras_are_named(script, monkeypatch, found, backend, names):
+    commands = []
+    monkeypatch.setattr(
+        subprocess, "check_output", lambda command: commands.append(command) or found.encode()
+    )
+    assert script["keras_runs_on"](backend) == names
+    ((python, option, code),) = commands
+    assert (python, option) == ("venv-python", "-c")
+    wanted = [backend] if backend else ["tensorflow", "jax", "torch"]
+    assert code.endswith(f"print(*filter(find_spec, {['keras', *wanted]}))")
+
+
+def test_an_environment_works_if_its_python_is_there_and_of_the_right_age(script, monkeypatch):
+    calls = []
+    answers = iter([0, 1, OSError()])
+
+    def call(command):
+        calls.append(command)
+        answer = next(answers)
+        if isinstance(answer, OSError):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(subprocess, "call", call)
+    assert script["environment_works"]((3, 11), (3, 16)) is False and calls == []
+    settings = Path(script["VENV"], "pyvenv.cfg")
+    script["remove_environment"]()
+    settings.parent.mkdir()
+    script["remove_environment"]()  # a folder that is no environment stays
+    settings.touch()
+    assert [script["environment_works"]((3, 11), (3, 16)) for _ in range(3)] == [True, False, False]
+    code = "import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 16))"
+    assert calls == [["venv-python", "-c", code]] * 3
+    script["remove_environment"]()
+    assert not settings.parent.exists()
+
+
+@pytest.mark.parametrize("has_room", [True, False])
+def test_downloads_are_not_kept_where_there_is_no_place_for_them(monkeypatch, has_room):
+    run_command = runpy.run_path(str(ROOT / "install.py"))["run_command"]
+    calls = []
+
+    def call(arguments, cwd, env, stdout, stderr):
+        calls.append((arguments, cwd))
+        kept = {name: env.get(name) for name in ("PIP_NO_CACHE_DIR", "UV_NO_CACHE")}
+        assert (
+            set(kept.values()) == {None if has_room else "1"} and env["PATH"] == os.environ["PATH"]
+        )
+        assert (stdout is None) == (stderr is None) == (arguments == ["loud"])
+        return 0 if arguments == ["loud"] else 3
+
+    for name in ("PIP_NO_CACHE_DIR", "UV_NO_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(subprocess, "call", call)
+    monkeypatch.setattr(os, "access", lambda path, mode: has_room and mode == os.W_OK)
+    assert run_command(["loud"]) and not run_command(["quiet"], quietly=True)
+    assert calls == [(["loud"], str(ROOT)), (["quiet"], str(ROOT))]
+
+
+def test_windows_names_a_python_by_its_launcher(script):
+    names = script["format_command"].__globals__
+    names["os"] = SimpleNamespace(name="nt", environ={})
+    commands = [script["format_command"]("lab", version) for version in (None, "3.12")]
+    assert commands == ["python3 install.py lab", "py -3.12 install.py lab"]
+
+
 # CI, which skips nothing that it has what is needed for.
 
 
