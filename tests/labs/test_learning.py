@@ -186,6 +186,45 @@ def test_the_shown_loss_is_that_of_the_last_twenty_steps(monkeypatch):
     assert ", loss 2.00," in texts[-1]
 
 
+def test_linked_pairs_and_training_pairs_are_read_from_their_files(tmp_path):
+    linked, pairs = tmp_path / "linked.txt", tmp_path / "pairs.txt"
+    linked.write_text(
+        "# a remark\nen: The cat.\nfr: L'eau: é\nlinks: 0-0 1-2\n\nen: A\n# more\nfr: b\nlinks: 0-0\n",
+        "utf-8",
+    )
+    assert hand_linked(linked) == (
+        alignment.Linked(["the", "cat", "."], ["l", "eau", ":", "é"], frozenset({(0, 0), (1, 2)})),
+        alignment.Linked(["a"], ["b"], frozenset({(0, 0)})),
+    )
+    pairs.write_text("a b\tc d\né\tf\n", "utf-8")
+    assert sentence_pairs(pairs) == ((["a", "b"], ["c", "d"]), (["é"], ["f"]))
+
+
+def test_only_known_words_are_measured_by_each_measure(monkeypatch):
+    first = alignment.Linked(["a", "b"], ["x", "y"], frozenset({(0, 0), (1, 1)}))
+    second = alignment.Linked(list("abcd"), ["x"], frozenset({(0, 0), (3, 0)}))
+    monkeypatch.setattr(alignment, "hand_linked", lambda: (first, second))
+    asked = []
+
+    def align(french, english):
+        asked.append((french, english))
+        return np.eye(len(french), len(english))[:, ::-1]
+
+    assert missed(align) == [(first, 0, 1), (first, 1, 0)]
+    assert asked == [(first.french, first.english), (second.french, second.english)]
+    assert missed(align, {"y"}) == [(first, 1, 0)]
+    assert (share_found(align), share_found(align, {"x"})) == ((1, 3), (1, 2))
+    assert kinds_of_misses(align, {"y"})["another word"] == 1
+    assert (alignment.by_chance(), alignment.by_chance({"y"})) == (0.5, 0.5)
+    assert alignment.by_chance({"x", "y"}) == pytest.approx((1 / 2 + 1 / 2 + 2 / 4) / 3)
+
+
+def test_a_word_without_a_vector_is_aligned_with_nothing():
+    weights = alignment.constructed(["chat", "jaunissent"], ["dog", "cat", "."])
+    assert weights.shape == (2, 3) and weights[0].argmax() == 1
+    assert weights[1].tolist() == [0, 0, 0]
+
+
 # The lab's training
 
 

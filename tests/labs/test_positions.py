@@ -196,3 +196,72 @@ def test_a_hand_that_passes_the_half_turn_has_turned_clockwise():
     encoding = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(6, 4)
     _, alt = positions.clocks.__wrapped__(encoding, pairs=[0, 1], start=2, shift=2)
     assert "columns 0 and 1 by 2.000; columns 2 and 3 by 1.000 (in radians)" in alt
+
+
+# Results after three steps of training: each part of the experiment has its share in them.
+MEASURED = {
+    ("three back", "no positions"): [[0.0453, 0.0153], [0.0495, 0.0144]],
+    ("three back, in a window of 32", "no positions"): [[0.0453, 0.0339], [0.0495, 0.0323]],
+    ("three back", "sinusoids"): [[0.0665, 0.0145], [0.0648, 0.0157]],
+    ("three back", "RoPE"): [[0.0493, 0.017], [0.0425, 0.0134]],
+    ("three back, in a window of 32", "RoPE"): [[0.0493, 0.0377], [0.0425, 0.0304]],
+    ("three back", "ALiBi, slope 1/2"): [[0.1547, 0.1526], [0.1595, 0.1475]],
+    ("three back", "ALiBi, slope 1/16"): [[0.0714, 0.0565], [0.077, 0.0537]],
+    ("latest same", "no positions"): [[0.0613, 0.0201], [0.0736, 0.0242]],
+    ("latest same", "sinusoids"): [[0.0627, 0.0211], [0.0787, 0.0241]],
+    ("latest same", "RoPE"): [[0.0667, 0.0235], [0.0853, 0.0288]],
+    ("latest same", "ALiBi, slope 1/2"): [[0.0899, 0.0686], [0.1131, 0.0886]],
+    ("latest same", "ALiBi, slope 1/16"): [[0.0713, 0.0441], [0.087, 0.0534]],
+}
+
+
+@pytest.fixture
+def short_experiment(monkeypatch):
+    monkeypatch.setattr(lengths, "LENGTHS", (32, 96))
+    monkeypatch.setattr(lengths, "watched", list)
+    return {"seeds": (0, 1), "steps": 3}
+
+
+def test_a_short_experiment_measures_each_task_and_method_as_before(lab, short_experiment):
+    results = lengths.beyond(
+        lab.sinusoidal_encoding, lab.rotate, lab.alibi_bias, **short_experiment
+    )
+    tasks = (*lengths.TASKS, lengths.WINDOWED)
+    assert set(results) == {(task, method) for task in tasks for method in lengths.METHODS}
+    for name, shares in MEASURED.items():
+        assert results[name] == pytest.approx(np.array(shares), abs=2e-4), name
+
+
+def test_the_weights_of_short_trained_heads_lie_where_they_lay(lab, short_experiment):
+    found = lengths.found_by_distance(lab.alibi_bias, **short_experiment)
+    assert found == pytest.approx(
+        {"up to 31": 0.09024, "32 to 63": 0.0, "64 or more": 0.0}, abs=2e-4
+    )
+    assert found["32 to 63"] > found["64 or more"] > 0
+    names = ("the right word", "wrong words nearer than 32", "words 32 or more back")
+    runs = lengths.lost_by_rotary(lab.rotate, **short_experiment)
+    for run, shares in zip(runs, ((0.017, 0.4283, 0.5548), (0.0134, 0.4326, 0.554)), strict=True):
+        assert run == pytest.approx(dict(zip(names, shares, strict=True)), abs=2e-4)
+
+
+def test_short_trained_rotary_heads_are_measured_in_three_ways(lab, short_experiment):
+    results = lengths.stretched(lab.rotate, **short_experiment, length=64)
+    expected = {
+        ("three back", "as trained"): [0.0233, 0.022],
+        ("three back", "interpolated"): [0.0234, 0.0221],
+        ("three back", "larger base"): [0.0236, 0.0219],
+        ("latest same", "as trained"): [0.0323, 0.0412],
+        ("latest same", "interpolated"): [0.0329, 0.0425],
+        ("latest same", "larger base"): [0.0326, 0.042],
+    }
+    assert list(results) == list(expected)
+    for name, shares in expected.items():
+        assert results[name] == pytest.approx(np.array(shares), abs=6e-5), name
+
+
+def test_the_right_word_stands_three_back_or_is_the_latest_same():
+    sentences = np.array([[1, 2, 1, 1, 2], [3, 4, 5, 6, 7]])
+    found = [part.tolist() for part in lengths._questions("three back", sentences)]
+    assert found == [[0, 0, 1, 1], [3, 4, 3, 4], [0, 1, 0, 1]]
+    found = [part.tolist() for part in lengths._questions("latest same", sentences)]
+    assert found == [[0, 0, 0], [2, 3, 4], [0, 2, 1]]

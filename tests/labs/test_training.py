@@ -166,3 +166,89 @@ def test_lists_said_twice_are_the_same_for_a_seed_and_others_for_another():
     assert all(len(set(row)) == 6 for row in rows[:, :6].tolist())
     assert (training.said_twice(4, half=6, seed=3) == rows).all()
     assert (training.said_twice(4, half=6, seed=4) != rows).any()
+
+
+def test_rows_of_repeated_words_begin_with_others_and_say_a_list_to_the_end():
+    rows = training.repeated(np.random.default_rng(5), 200, words=30, length=40)
+    sizes, starts = set(), set()
+    for row in rows.tolist():
+        matches = [
+            (size, start)
+            for size in range(5, 25)
+            for start in range(8)
+            if all(row[i] == row[i + size] for i in range(start, 40 - size))
+            and len(set(row[start : start + size])) == size
+        ]
+        assert matches, row
+        sizes.add(matches[0][0])
+        starts.add(matches[0][1])
+    assert rows.shape == (200, 40) and set(rows.ravel().tolist()) == set(range(30))
+    assert sizes == set(range(5, 25)) and starts == set(range(8))
+    assert training.repeated(np.random.default_rng(5), 2).shape == (2, training.LENGTH)
+
+
+def test_the_first_position_vectors_are_sines_and_cosines_in_turn():
+    found = training.waves(3, 4)
+    angles = np.array([[0, 0], [1, 30**-0.5], [2, 2 * 30**-0.5]])
+    assert found[:, ::2] == pytest.approx(np.sin(angles))
+    assert found[:, 1::2] == pytest.approx(np.cos(angles))
+
+
+def test_runs_are_read_with_all_of_their_columns(tmp_path):
+    path = tmp_path / "runs.csv"
+    path.write_text(
+        "run,step,loss,induction,held_out\na,1,5.5,0.1,\nb,1,4,0.2,\na,2,3.5,0.3,2.5\nb,2,3,0.4,9\n"
+    )
+    found = {
+        name: [*map(np.ndarray.tolist, run[:3]), run[3]]
+        for name, run in training.runs(path).items()
+    }
+    assert found == {
+        "a": [[1, 2], [5.5, 3.5], [0.1, 0.3], 2.5],
+        "b": [[1, 2], [4.0, 3.0], [0.2, 0.4], 9.0],
+    }
+
+
+def test_the_monitor_shows_the_mean_loss_of_a_hundred_steps(monkeypatch):
+    texts = []
+    monitor = training.Watch(120, lambda parameters: parameters["w"] / 4, every=60)
+    monkeypatch.setattr(monitor._bar, "show", lambda step, text: texts.append((step, text)))
+    for step in range(1, 121):
+        monitor(step, 9.0 if step <= 20 else 2.0, {"w": step // 60})
+    assert texts == [
+        (60, "step 60 of 120, loss 4.33, induction score 0.25"),
+        (120, "step 120 of 120, loss 2.00, induction score 0.50"),
+    ]
+
+
+def test_a_file_that_announces_other_blocks_or_lacks_a_part_is_no_model(tmp_path):
+    good = dict(np.load(tiny_model.FILE))
+    for name, changes in {
+        "blocks": {"layers": good["layers"] + 1},
+        "words": {"words": None},
+    }.items():
+        arrays = {key: value for key, value in {**good, **changes}.items() if value is not None}
+        np.savez(tmp_path / f"{name}.npz", **arrays)
+    with pytest.raises(
+        ModelError, match=r"blocks\.npz cannot be read \(\d blocks were announced\)"
+    ):
+        tiny_model.load(tmp_path / "blocks.npz")
+    with pytest.raises(ModelError, match=r"words\.npz cannot be read .*course's data anew"):
+        tiny_model.load(tmp_path / "words.npz")
+    with pytest.raises(ModelError, match=r"The heads in .*none\.npz cannot be read"):
+        tiny_model.second_layer(tmp_path / "none.npz")
+
+
+def test_a_text_is_numbered_in_lower_case_and_its_first_strange_word_is_named():
+    tiny = tiny_model.TinyModel({"blocks": [{}, {}]}, 2, ("a", "b"), np.zeros(1), np.zeros(1))
+    assert tiny.encode("A b  B").tolist() == [[0, 1, 1]] and tiny.decode(np.array([1, 0])) == "b a"
+    with pytest.raises(ModelError, match=r"know the word 'x'; its 2 words are in `tiny\.words`"):
+        tiny.encode("a X y")
+    assert repr(tiny) == "<a model of 2 blocks, 2 heads, 2 words>"
+
+
+def test_nested_parameters_are_flattened_and_back_in_any_order():
+    arrays = {"block_1.w": 4, "tokens": 1, "block_0.w": 2, "block_0.b": 3}
+    parameters = tiny_model.nested(arrays)
+    assert parameters == {"tokens": 1, "blocks": [{"w": 2, "b": 3}, {"w": 4}]}
+    assert tiny_model.flat(parameters) == arrays

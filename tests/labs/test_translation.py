@@ -71,3 +71,29 @@ def test_runs_with_and_without_an_encoder_block_are_kept_apart(tmp_path):
     assert measured_starts(True, path)["seconds"].tolist() == [20, 30]
     assert measured_starts(False, path)["links"].tolist() == [0.25]
     assert list(measured_starts(True, path)) == ["seconds", "next words", "sentences", "links"]
+
+
+def test_words_are_numbered_after_the_signs_in_the_order_of_the_alphabet():
+    words = Words([["b", "a"], ["c", "a"]], START, END)
+    assert words.words == ["", "<start>", "<end>", "a", "b", "c"]
+    assert (len(words), "c" in words, "d" in words) == (6, True, False)
+    ids = words.ids([["a", "d", "b"], []])
+    assert ids.dtype == np.int32 and ids.shape == (2, LONGEST + 1)
+    assert ids[0, :4].tolist() == [3, 0, 4, 0] and not ids[1].any()
+    assert words.sentence([3, 5, 2, 4]) == ["a", "c"] and words.sentence([4, 0, 3]) == ["b"]
+
+
+def test_the_runs_of_one_kind_are_read_with_the_share_of_links(tmp_path):
+    path = tmp_path / "runs.csv"
+    path.write_text(
+        "encoder block,seconds,next words,sentences,links found,links asked\n"
+        "1,10,0.5,0.25,3,4\n0,20,0.1,0.2,1,4\n1,30,0.7,0.75,1,2\n"
+    )
+    found = measured_starts(True, path)
+    assert {name: column.tolist() for name, column in found.items()} == {
+        "seconds": [10, 30],
+        "next words": [0.5, 0.7],
+        "sentences": [0.25, 0.75],
+        "links": [0.75, 0.5],
+    }
+    assert measured_starts(False, path)["links"].tolist() == [0.25]
