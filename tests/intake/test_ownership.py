@@ -924,12 +924,6 @@ def test_a_submitter_whom_the_roster_does_not_have_is_described(identity, reason
     assert found == reason
 
 
-def test_a_second_downloads_name_is_printed_without_control_codes():
-    account = replace(folder_owner("a\u200b (1)"), default_folder="a (1)")
-    (reason,) = match_students([account], folders=("a\u200b",))
-    assert reason.startswith(r"'a\u200b (1)' may be a second download of 'a\u200b', or another")
-
-
 def test_one_account_under_two_names_is_nobodys():
     names = ("Ada L", "Bo")
     accounts = [
