@@ -1,6 +1,7 @@
 """Files of the classroom's folder, attempts, and the small rules of the gradebook, without a database."""
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -10,14 +11,15 @@ from zoneinfo import ZoneInfo
 import pytest
 from graded_class import LAB, enrol, results, row
 from nbformat import NotebookNode
+from nbgrader.api import InvalidEntry, MissingEntry
 from our_course import COURSE
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
 from autograder.core.errors import UsageError
 from autograder.core.results import Verdict
 from autograder.gradebook import attempt_choice, gradebook_writer, nbgrader_db, result_store
 from autograder.gradebook import classroom as classroom_module
-from autograder.gradebook.attempt_choice import GradedAttempt
+from autograder.gradebook.attempt_choice import GradedAttempt, NewlyCountedAttempt
 from autograder.gradebook.class_list import (
     MAX_NAMES_SHOWN,
     ClassList,
@@ -49,7 +51,11 @@ from autograder.gradebook.gradebook_records import (
     was_interrupted,
     write_gradebook_record,
 )
-from autograder.gradebook.graded_submission import GradedSubmission, GradingOptions
+from autograder.gradebook.graded_submission import (
+    GradedSubmission,
+    GradingOptions,
+    hash_submitted_file,
+)
 from autograder.gradebook.policy import Policy, SubmissionTiming
 from autograder.intake import Origin, Person
 
@@ -262,6 +268,16 @@ def test_a_roster_is_another_class_s_if_hardly_anybody_is_in_it(classroom):
     assert len(read_class_list(classroom).people) == 2, "five of seven may be missing"
 
 
+def test_four_of_five_may_be_missing_in_a_roster(classroom):
+    for number in range(5):
+        submit(classroom, f"s{number}")
+    enrol(classroom, "Login,Name\ns0,A\nxi,Xi Y\nyo,Yo Z\n")
+    assert list(read_class_list(classroom).people) == ["s0", "xi", "yo"]
+    submit(classroom, "s5")
+    with pytest.raises(ClassListError, match=r"5 of the 6 .* and it lists A, Xi Y and Yo Z\."):
+        read_class_list(classroom)
+
+
 # Rules of the gradebook
 
 
@@ -454,6 +470,120 @@ def test_a_write_is_tried_again_a_few_times_if_the_connection_is_lost(monkeypatc
     assert len(tries) == most
 
 
+@pytest.mark.parametrize(
+    ("errors", "is_one_submission", "calls", "raised"),
+    [
+        ([], True, ["write"], None),
+        ([MissingEntry("a")], True, ["write", "roll back", "clear", "write"], None),
+        ([InvalidEntry("a")], False, ["write", "roll back", "clear", "write"], None),
+        (
+            [InvalidEntry("a")] * 2,
+            True,
+            ["write", "roll back", "clear"] * 2,
+            nbgrader_db.SubmissionRefused,
+        ),
+        ([InvalidEntry("a")] * 2, False, ["write", "roll back", "clear"] * 2 + ["write"], None),
+        ([MissingEntry("a")] * 2, True, ["write", "roll back", "clear"] * 2 + ["write"], None),
+        (
+            [DBAPIError("INSERT", {}, Exception("gone"), connection_invalidated=True)] * 2,
+            True,
+            ["write", "roll back", "clear"] * 2 + ["write"],
+            None,
+        ),
+        ([SQLAlchemyError("a")] * 3, False, ["write", "roll back", "clear"] * 3 + ["write"], None),
+        # The next commit must not write half a submission.
+        ([KeyboardInterrupt()], True, ["write", "roll back"], KeyboardInterrupt),
+        ([ValueError()], False, ["write", "roll back"], ValueError),
+    ],
+)
+def test_an_error_rolls_back_and_only_a_submission_is_refused(
+    monkeypatch, errors, is_one_submission, calls, raised
+):
+    monkeypatch.setattr(gradebook_writer, "time", SimpleNamespace(sleep=lambda seconds: None))
+    made, errors_left = [], list(errors)
+    writer = object.__new__(gradebook_writer.GradebookWriter)
+    writer.classroom = SimpleNamespace(db="sqlite:///gradebook.db")
+    writer._roll_back = lambda: made.append("roll back")
+    writer._clear_cache = lambda: made.append("clear")
+
+    def write():
+        made.append("write")
+        if errors_left:
+            raise errors_left.pop(0)
+        return "written"
+
+    with pytest.raises(raised) if raised else nullcontext():
+        assert writer._write_with_retries(write, is_one_submission) == "written"
+    assert made == calls
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "content", "expected"),
+    [
+        ("2026-01-02 12:00:00 Europe/Paris", b"graded", datetime(2026, 1, 2, 11)),
+        ("2026-01-02 12:00:00 UTC", b"graded", datetime(2026, 1, 2, 12)),
+        ("2026-01-02 12:00:00 UTC", b"newer and not graded", datetime(2026, 1, 1)),
+        ("2026-01-02 12:00:00 UTC", None, datetime(2026, 1, 1)),
+        ("no time", b"graded", datetime(2026, 1, 1)),
+        (None, b"graded", datetime(2026, 1, 1)),
+    ],
+)
+def test_a_corrected_time_is_taken_over_for_the_graded_file_only(
+    classroom, timestamp, content, expected
+):
+    folder = submit(classroom, "ada")
+    (folder / f"{LAB}.ipynb").unlink()
+    if content is not None:
+        (folder / f"{LAB}.ipynb").write_bytes(content)
+    if timestamp:
+        (folder / "timestamp.txt").write_text(timestamp)
+    result = classroom.result_path("ada", LAB)
+    result.parent.mkdir(parents=True)
+    result.write_text(json.dumps({"file_hash": hash_submitted_file(b"graded")}))
+    submitted = SimpleNamespace(student=SimpleNamespace(id="ada"), timestamp=datetime(2026, 1, 1))
+    writer = object.__new__(gradebook_writer.GradebookWriter)
+    writer.classroom, commits = classroom, []
+    writer._gradebook = SimpleNamespace(
+        assignment_submissions=lambda name: [submitted] if name == LAB else [],
+        db=SimpleNamespace(commit=lambda: commits.append(submitted.timestamp)),
+    )
+    writer._write_corrected_times(LAB)
+    assert commits == [expected]
+
+
+def test_an_attempt_that_counts_now_is_stored_before_its_result(monkeypatch):
+    attempt = SimpleNamespace(student="ada", lab=LAB)
+    choice = NewlyCountedAttempt("old.ipynb", attempt, "result of old", "h-old")
+    calls = []
+    class_list = SimpleNamespace(read_roster_submission_times=lambda policy: {"roster": policy})
+    monkeypatch.setattr(
+        gradebook_writer, "read_class_deadlines", lambda *arguments: ("deadlines", *arguments)
+    )
+    monkeypatch.setattr(
+        gradebook_writer,
+        "find_changed_choices",
+        lambda *arguments: calls.append(arguments) or [choice],
+    )
+    monkeypatch.setattr(
+        gradebook_writer, "store_counted_attempt", lambda *arguments: calls.append(arguments)
+    )
+    monkeypatch.setattr(result_store, "store_result", lambda *arguments: calls.append(arguments))
+    writer = SimpleNamespace(record_submission=lambda *arguments: calls.append(arguments))
+    gradebook_writer._record_changed_choices("room", {LAB: None}, "policy", class_list, writer)
+    assert calls == [
+        (
+            "room",
+            {LAB: None},
+            "policy",
+            ("deadlines", "room", "policy", class_list),
+            {"roster": "policy"},
+        ),
+        ("room", "ada", LAB, "old.ipynb"),
+        (attempt, "result of old"),
+        ("room", attempt, "result of old", "h-old"),
+    ]
+
+
 CELL = "why"
 
 
@@ -551,6 +681,19 @@ RETURNED_MARK = ReplacedAnswerMark(1.5, "Again.", 0.5)
             ("old", "new"),
             {"shared": {CELL: 2.0}},
             (None, True, None, {CELL: OLD_MARK}, {}),
+        ),
+        # The copied points are gone, so the extra credit is this student's own.
+        (
+            ReplacedAnswerMark(None, "", 0.5),
+            ("old", "new"),
+            {"shared": {CELL: 2.0}},
+            (
+                None,
+                True,
+                None,
+                {CELL: ReplacedAnswerMark(None, "", 0.5)},
+                {CELL: {"old": ReplacedAnswerMark(None, "", 0.5)}},
+            ),
         ),
         (
             None,
@@ -667,6 +810,302 @@ def test_a_changed_mark_of_an_exercise_ends_with_its_answer(
     unknown = gradebook_writer._SubmissionRows({"gone": (grade, 1.0)}, {}, [])
     with pytest.raises(gradebook_writer.SubmissionRefused, match="no result for the cell 'gone'"):
         writer._write_scores_and_retire_manual_marks(unknown, graded, old_record, {}, {})
+
+
+def test_an_answer_that_the_record_lacks_has_no_earlier_answer_for_its_mark():
+    """The comment of a question stands on the cell of its name, whatever characters it has."""
+    grade = SimpleNamespace(
+        auto_score=None, manual_score=2.0, extra_credit=None, needs_manual_grade=False
+    )
+    comment = SimpleNamespace(manual_comment="Old.")
+    entries = gradebook_writer._SubmissionRows({"Why_so": (grade, 3.0)}, {"Why_so": comment}, [])
+    graded = SimpleNamespace(
+        results=[row("ada", "Why_so", Verdict.MANUAL)], answers={"Why_so": "new"}, untouched=()
+    )
+    writer = object.__new__(gradebook_writer.GradebookWriter)
+    earlier, withdrawn = {}, {}
+    old_record = GradebookRecord(answers={"softmax": "same"})
+    writer._write_scores_and_retire_manual_marks(entries, graded, old_record, earlier, withdrawn)
+    assert (earlier, withdrawn) == ({"Why_so": OLD_MARK}, {})
+    assert (grade.manual_score, grade.needs_manual_grade, comment.manual_comment) == (
+        None,
+        True,
+        None,
+    )
+
+
+def test_automatic_comments_are_html_with_plain_quotes_and_none_without_words():
+    comments = {
+        name: SimpleNamespace(auto_comment="old")
+        for name in ("stable-softmax", "why_so", "blank", "of-nothing")
+    }
+    graded = SimpleNamespace(
+        results=[
+            row("ada", "stable_softmax", Verdict.WRONG, message='It says "no" & `a < b`.\n'),
+            row("ada", "why_so", Verdict.MANUAL),
+            row("ada", "blank", Verdict.MANUAL),
+        ],
+        untouched=("blank",),
+    )
+    writer = object.__new__(gradebook_writer.GradebookWriter)
+    entries = gradebook_writer._SubmissionRows({}, comments, [])
+    writer._set_auto_comments(entries, graded, {"why_so": ReplacedAnswerMark(1.0)})
+    assert {name: comment.auto_comment for name, comment in comments.items()} == {
+        "stable-softmax": 'It says "no" &amp; `a &lt; b`.',
+        "why_so": "(For another answer a person gave 1 of 2 points.)",
+        "blank": "No response.",
+        "of-nothing": None,
+    }
+
+
+def test_a_copied_mark_of_an_answer_that_was_replaced_is_no_copy_any_more():
+    """The mark of an exercise is on its test cell, and that of a question on its own."""
+    writer, saved = object.__new__(gradebook_writer.GradebookWriter), []
+    writer._gradebook = SimpleNamespace(
+        db=SimpleNamespace(bulk_save_objects=saved.append, commit=lambda: saved.append("commit"))
+    )
+    entries = gradebook_writer._SubmissionRows({}, {}, ["row"])
+    writer._load_or_make_rows = lambda submission: entries
+    writer._submissions = set()
+
+    def replace_answers(entries, graded, old_record, earlier, withdrawn):
+        earlier.update({"softmax": OLD_MARK, CELL: OLD_MARK})
+        withdrawn["softmax"]["new"] = OLD_MARK
+
+    writer._write_scores_and_retire_manual_marks = replace_answers
+    old_record = GradebookRecord(
+        "stamp",
+        {CELL: "old"},
+        {"kept": OLD_MARK},
+        {"test-softmax": 1.0, CELL: 2.0, "other": 3.0},
+        {"softmax": {"old": OLD_MARK}},
+    )
+    graded = SimpleNamespace(answers={CELL: "new"}, results=[], untouched=())
+    record = writer._write_submission(Submission("ada", LAB, b"", "", None), graded, old_record)
+    assert record == GradebookRecord(
+        "",
+        {CELL: "new"},
+        {"kept": OLD_MARK, "softmax": OLD_MARK, CELL: OLD_MARK},
+        {"other": 3.0},
+        {"softmax": {"old": OLD_MARK, "new": OLD_MARK}},
+    )
+    assert (old_record.earlier, old_record.withdrawn) == (
+        {"kept": OLD_MARK},
+        {"softmax": {"old": OLD_MARK}},
+    )
+    assert (saved, writer._submissions) == ([["row"], "commit"], {("ada", LAB)})
+
+
+def test_a_stamp_is_of_the_result_its_time_and_its_gradebook():
+    def make_stamp(graded, timestamp="today", db="sqlite:///a.db"):
+        writer = object.__new__(gradebook_writer.GradebookWriter)
+        writer.classroom = SimpleNamespace(db=db)
+        return writer._stamp(Submission("ada", LAB, b"", "", timestamp), graded)
+
+    graded = results("ada")
+    stamps = [
+        make_stamp(graded),
+        make_stamp(graded, timestamp="yesterday"),
+        make_stamp(graded, timestamp=None),
+        make_stamp(graded, db="sqlite:///b.db"),
+        make_stamp(replace(graded, notes=("A link.",))),
+    ]
+    assert len(set(stamps)) == len(stamps)
+    assert make_stamp(replace(graded, notebook=NotebookNode(cells=[]))) == stamps[0]
+
+
+def test_time_and_secret_of_a_submission_go_with_it(classroom):
+    folder = submit(classroom, "ada")
+    (folder / "submission_secret.txt").write_text("s3cret\n")
+    writer = object.__new__(gradebook_writer.GradebookWriter)
+    writer.classroom = classroom
+    autograded = classroom.autograded / "ada" / LAB
+    writer._write_timestamp_and_secret(Submission("ada", LAB, b"", "", "2026-01-02 UTC"))
+    assert (autograded / "timestamp.txt").read_text() == "2026-01-02 UTC\n"
+    assert (autograded / "submission_secret.txt").read_text() == "s3cret"
+    (folder / "submission_secret.txt").unlink()
+    writer._write_timestamp_and_secret(Submission("ada", LAB, b"", "", None))
+    assert list(autograded.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "cells"), [("softmax", ("test-softmax", "softmax")), ("why_so", ("why_so",) * 2)]
+)
+def test_marks_of_a_question_are_written_on_its_cells(question, cells):
+    grade_cell, comment_cell = cells
+
+    def make_notebook():
+        return SimpleNamespace(
+            grades=[
+                SimpleNamespace(name=name, manual_score=1.0, needs_manual_grade=True)
+                for name in (grade_cell, "other")
+            ],
+            comments=[
+                SimpleNamespace(name=name, manual_comment="Old.")
+                for name in (comment_cell, "other")
+            ],
+        )
+
+    notebooks = {"ada": make_notebook(), "bo": make_notebook()}
+    writer, commits = object.__new__(gradebook_writer.GradebookWriter), []
+    writer._gradebook = SimpleNamespace(
+        find_submission_notebook=lambda name, notebook, student: notebooks[student],
+        db=SimpleNamespace(commit=lambda: commits.append("commit")),
+    )
+    marks = {"ada": ("2.5", "Well said."), "bo": ("", "")}
+    any_lab = SimpleNamespace(name=LAB, exercises={"softmax": None})
+    writer._write_manual_marks(any_lab, question, marks)
+    found = {}
+    for student, notebook in notebooks.items():
+        found[student] = [(mark.manual_score, mark.needs_manual_grade) for mark in notebook.grades]
+        found[student] += [comment.manual_comment for comment in notebook.comments]
+    assert found == {
+        "ada": [(2.5, False), (1.0, True), "Well said.", "Old."],
+        "bo": [(1.0, True), (1.0, True), None, "Old."],
+    }
+    assert commits == ["commit"]
+
+
+@pytest.mark.parametrize(
+    ("person", "names"),
+    [
+        (Person(student="ada", first="Ada", last="Lovelace"), ("Ada", "Lovelace", "old")),
+        (Person(student="ada", first="Ada", name="Ada King"), ("Ada", "Old", "old")),
+        (Person(student="ada", last="King", name="Ada King"), ("Old", "King", "old")),
+        (Person(student="ada", name="Ada King", email="a@x"), ("Ada", "King", "a@x")),
+        (Person(student="ada", first="A\0da", last="x" * 200), ("A\ufffdda", "x" * 128, "old")),
+        (None, ("Old", "Old", "old")),
+    ],
+)
+def test_the_roster_s_names_are_cleaned_and_none_of_it_deletes_a_name(person, names):
+    student = SimpleNamespace(id="ada", first_name="Old", last_name="Old", email="old")
+    writer = object.__new__(gradebook_writer.GradebookWriter)
+    writer._gradebook = SimpleNamespace(students=[student], db=SimpleNamespace(commit=lambda: None))
+    writer._write_roster_names(ClassList(people={"ada": person} if person else {}))
+    assert (student.first_name, student.last_name, student.email) == names
+
+
+class Rows(list):
+    """Rows of a query of the gradebook: all of them, or those of one cell."""
+
+    def join(self, *_tables):
+        return self
+
+    def filter(self, condition):
+        if condition.left.key != "cell_id":
+            return self
+        return Rows(row for row in self if row.cell_id == condition.right.value)
+
+
+def test_manual_marks_follow_the_points_of_each_question(classroom, monkeypatch):
+    points = {"a": 3.0, "b": 2.0, "c": 4.0, "new": 0.0}
+    cells = Rows(
+        SimpleNamespace(id=name, name=name, max_score=worth) for name, worth in points.items()
+    )
+    marks = Rows(
+        SimpleNamespace(cell_id=cell, manual_score=score)
+        for cell, score in (("a", 3.0), ("a", None), ("b", 1.0), ("c", 4.0), ("new", 1.0))
+    )
+    commits = []
+    writer = object.__new__(gradebook_writer.GradebookWriter)
+    writer.classroom = classroom
+    writer._gradebook = SimpleNamespace(
+        db=SimpleNamespace(
+            query=lambda table: cells if table is gradebook_writer.api.GradeCell else marks,
+            commit=lambda: commits.append("commit"),
+        )
+    )
+    any_lab = SimpleNamespace(name=LAB, find_item_of_cell=lambda name: name)
+    earlier = GradebookRecord(
+        earlier={"a": OLD_MARK, "b": OLD_MARK},
+        shared={"a": 2.0, "b": 2.0},
+        withdrawn={"a": {"x": RETURNED_MARK, "y": ReplacedAnswerMark(None, "Look.")}},
+    )
+    for student in ("ada", "bo"):
+        path = classroom.result_path(student, LAB, "recorded")
+        path.parent.mkdir(parents=True)
+        write_gradebook_record(path, earlier)
+        write_gradebook_record(path.with_name("training.recorded"), earlier)
+
+    def rescale(**new_points):
+        writer._rescale_manual_scores(any_lab, new_points)
+        for cell in cells:  # as nbgrader's step does, which comes next
+            cell.max_score = new_points[cell.name]
+        return [mark.manual_score for mark in marks]
+
+    assert rescale(a=6.0, b=2.0, c=4.0, new=0.0) == [6.0, None, 1.0, 4.0, 1.0]
+    expected = GradebookRecord(
+        earlier={"a": ReplacedAnswerMark(4.0, "Old."), "b": OLD_MARK},
+        shared={"a": 4.0, "b": 2.0},
+        withdrawn={
+            "a": {
+                "x": RETURNED_MARK._replace(score=3.0),
+                "y": ReplacedAnswerMark(None, "Look."),
+            }
+        },
+    )
+    for student in ("ada", "bo"):
+        path = classroom.result_path(student, LAB, "recorded")
+        assert read_gradebook_record(path) == expected
+        assert read_gradebook_record(path.with_name("training.recorded")) == earlier
+    # Two questions are dropped, one after the other, and count again.
+    dropped = classroom.root / f".{LAB}.dropped"
+    assert rescale(a=6.0, b=0.0, c=4.0, new=0.0) == [6.0, None, 1.0, 4.0, 1.0]
+    assert json.loads(dropped.read_text()) == {"b": 2.0}
+    assert rescale(a=6.0, b=0.0, c=0.0, new=0.0) == [6.0, None, 1.0, 4.0, 1.0]
+    assert json.loads(dropped.read_text()) == {"b": 2.0, "c": 4.0}
+    assert rescale(a=6.0, b=4.0, c=2.0, new=0.5) == [6.0, None, 2.0, 2.0, 0.5]
+    assert commits == ["commit"] * 4
+
+
+@pytest.mark.parametrize(
+    ("mark", "max_score", "share", "auto_score", "total"),
+    [
+        ((2.0, None, None), 6.0, 1.0, 6.0, 6.0),
+        ((2.0, None, None), 6.0, 0.5, 3.0, 3.0),
+        ((0.0, None, None), 6.0, 1.0, 6.0, 6.0),  # it was worth nothing when it was graded
+        ((0.0, None, None), 6.0, 0.0, 0.0, 0.0),
+        ((2.0, None, None), 6.0, 0.0, 6.0, 6.0),  # nbgrader has graded it
+        ((2.0, 1.5, None), 6.0, 0.5, 3.0, 1.5),
+        ((2.0, 1.5, 0.25), 6.0, 0.5, 3.0, 1.75),
+        ((2.0, None, 0.25), 2.0, 1.0, 2.0, 2.25),
+        ((None, None, 0.25), 6.0, 0.0, None, 0.0),
+        ((None, None, None), 6.0, 0.5, None, 0.0),
+        ((2.0, 1.5, 0.25), 0.0, 1.0, 0.0, 0.0),
+    ],
+)
+@pytest.mark.parametrize("has_parts", [False, True])
+def test_automatic_scores_follow_the_points_of_today(
+    mark, max_score, share, auto_score, total, has_parts
+):
+    auto, manual, extra = mark
+    grade = SimpleNamespace(
+        auto_score=auto, manual_score=manual, extra_credit=extra, notebook_id="notebook"
+    )
+    if has_parts and auto and not share:  # then some of its points do not mean that it passed
+        auto_score = total = auto
+    writer = object.__new__(gradebook_writer.GradebookWriter)
+    writer._exercises_with_parts = {(LAB, "softmax")} if has_parts else {("training", "softmax")}
+    writer._find_earned_shares = lambda labs: {("ada", LAB, "softmax"): share} if share else {}
+    rows = Rows([(grade, max_score, "test-softmax", "ada", LAB)])
+    rows.filter = lambda condition: rows
+    writer._gradebook = SimpleNamespace(db=SimpleNamespace(query=lambda *columns: rows))
+    policy = Policy(points={LAB: {"softmax": max_score}})
+    assert writer._rescale_auto_scores([LAB], policy) == {"notebook": total}
+    assert grade.auto_score == auto_score
+
+
+def test_earned_shares_are_those_of_the_labs_that_are_asked_for(monkeypatch):
+    right, wrong = row("", "a"), row("", "b", Verdict.WRONG)
+    stored = {
+        ("ada", LAB): SimpleNamespace(results=(right, wrong)),
+        ("ada", "training"): SimpleNamespace(results=(right,)),
+        ("bo", LAB): None,
+    }
+    monkeypatch.setattr(result_store, "load_all_results", lambda room: stored)
+    writer = object.__new__(gradebook_writer.GradebookWriter)
+    writer.classroom = None
+    assert writer._find_earned_shares([LAB]) == {("ada", LAB, "a"): 1.0}
 
 
 def test_a_record_of_the_gradebook_is_read_as_it_was_written(tmp_path):
@@ -857,12 +1296,13 @@ def test_the_roster_s_people_are_those_with_folders_and_all_others(classroom):
 
 def test_a_lab_s_own_column_goes_before_that_of_all_labs():
     policy = Policy(due_dates=dict.fromkeys((LAB, "training")))
-    extension = {"training": "3 days", "": "1 day"}
-    class_list = ClassList(people={"ada": Person(student="ada", extension=extension)})
-    assert class_list.read_extensions(policy) == {
-        ("ada", LAB): timedelta(days=1),
-        ("ada", "training"): timedelta(days=3),
-    }
+    for of_lab, days in (("3 days", 3), ("0 days", 0)):
+        extension = {"training": of_lab, "": "1 day"}
+        class_list = ClassList(people={"ada": Person(student="ada", extension=extension)})
+        assert class_list.read_extensions(policy) == {
+            ("ada", LAB): timedelta(days=1),
+            ("ada", "training"): timedelta(days=days),
+        }
     with pytest.raises(
         ClassListError, match=r"roster\.csv, ada: the extension 'soon' is no length"
     ):
