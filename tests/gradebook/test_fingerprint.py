@@ -359,3 +359,115 @@ def test_a_module_that_a_library_imports_relatively_makes_its_marks_stale(tmp_pa
     (library / "units.py").write_text("SIDE = 3\n")
     found = fingerprint._collect_dependencies_of_modules(["library"], {"library": library})
     assert set(found) >= {"library", "library.shapes", "library.units"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "are_equal"),
+    [
+        ("x = 1", "x = 1  # a comment", True),
+        ("x = 1", "x = 2", False),
+        ('"""A module."""\nx = 1', "x = 1", True),
+        ('def f():\n    """A function."""\n    return 1', "def f():\n    return 1", True),
+        ('class C:\n    """A class."""\n    x = 1', "class C:\n    x = 1", True),
+        ('x = 1\n"""No docstring."""', "x = 1", False),
+        ('f = Exercise("f", points=2)', 'f = Exercise("f", points=3)', True),
+        ('f = Exercise("f", points=2)', 'f = Exercise("f", points=2, returns="printed")', False),
+        ('f = Part("f", points=2)', 'f = Part("f", points=3)', False),
+        ("if TYPE_CHECKING:\n    import a", "if TYPE_CHECKING:\n    import b", True),
+        ("if CHECKING:\n    x = 1", "if CHECKING:\n    x = 2", False),
+        ("if TYPE_CHECKING:\n    x = 1\nelse:\n    x = 2", "if TYPE_CHECKING:\n    x = 1", False),
+    ],
+)
+def test_code_is_the_same_without_what_decides_no_verdict(first, second, are_equal):
+    digests = {
+        fingerprint._collect_code_dependencies(source.encode(), "").digest
+        for source in (first, second)
+    }
+    assert (len(digests) == 1) == are_equal
+
+
+def test_code_depends_on_its_imports_and_the_files_that_it_names():
+    source = """
+import numpy as np
+from .shapes import area
+LAZY = {"softmax": "functions", "count": 3, 4: "four"}
+if TYPE_CHECKING:
+    import typing
+def f(name):
+    import scipy.special
+    return open(f"embeddings_{name}.npz"), f"{name}{name}", b"bytes"
+"""
+    found = fingerprint._collect_code_dependencies(source.encode(), "library")
+    assert found.imports == {"numpy", "library.shapes", "library.shapes.area", "scipy.special"}
+    assert found.packages == {"numpy", "library"}
+    assert found.lazy_names == {"softmax": "functions"}
+    assert found.strings >= {"embeddings_*.npz", "**", "softmax", "functions", "four"}
+
+
+def test_modules_are_followed_by_lazy_names_and_packages_with_their_programs(tmp_path):
+    library = tmp_path / "library"
+    (library / "inner").mkdir(parents=True)
+    files = {
+        "__init__.py": '_WHERE = {"area": "shapes"}\n',
+        "__main__.py": "",
+        "shapes.py": "import other\n",
+        "unused.py": "",
+        "inner/__init__.py": "",
+        "inner/__main__.py": "from . import tool\n",
+        "inner/tool.py": "",
+    }
+    for name, text in files.items():
+        (library / name).write_text(text)
+    (tmp_path / "other.py").write_text("")
+
+    def collect(*names):
+        return set(fingerprint._collect_dependencies_of_modules(names, {"library": library}))
+
+    assert collect("library") == {"library"}
+    assert collect("library", "library.area") == {"library", "library.shapes"}
+    assert collect("library", "library.gone", "other") == {"library"}
+    assert collect("library.shapes") == {"library", "library.shapes"}
+    assert collect("library.inner") == {
+        "library",
+        "library.inner",
+        "library.inner.__main__",
+        "library.inner.tool",
+    }
+
+
+def test_data_files_are_those_that_the_code_names_whole_or_in_part(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    for name in ("words.txt", "embeddings_1.npz", "embeddings.npz", "a.b", "other.txt"):
+        (data / name).write_text("")
+    (data / "folder.txt").mkdir()
+    names = ("words.txt", "embeddings_*.npz", "a.b", "*", "a*.b", "folder.txt", "other")
+    code = [fingerprint._CodeDependencies(strings={name}) for name in names]
+    lab = SimpleNamespace(course=SimpleNamespace(root=tmp_path, data=("data",)))
+    found = [path.name for path in fingerprint._data_files_named_in_code(lab, code)]
+    assert found == ["embeddings_1.npz", "words.txt"]
+
+
+def test_versions_are_those_of_imported_packages_and_of_all_that_the_course_allows(monkeypatch):
+    """Keras uses a backend that no code imports."""
+    versions = {"numpy": "2", "keras": "3", "jax": "4", "scipy": "5", "autograder": "6"}
+
+    def find_version(name):
+        if name == "":
+            raise ValueError("no name")
+        if name not in versions:
+            raise fingerprint.metadata.PackageNotFoundError(name)
+        return versions[name]
+
+    monkeypatch.setattr(fingerprint.metadata, "version", find_version)
+    course = SimpleNamespace(library=("library",), imports=("keras", "jax"))
+    lab = SimpleNamespace(course=course)
+
+    def list_versions(named, *packages):
+        code = [fingerprint._CodeDependencies(packages={name}) for name in packages]
+        return sorted(fingerprint._versions_of_used_packages(lab, named, code))
+
+    assert list_versions([], "numpy", "os", "", "library", "autograder") == ["numpy 2"]
+    assert list_versions(["scipy.special"]) == ["scipy 5"]
+    assert list_versions(["keras.ops"], "numpy") == ["jax 4", "keras 3", "numpy 2"]
+    assert list_versions([], "jax") == ["jax 4", "keras 3"]

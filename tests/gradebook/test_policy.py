@@ -1,7 +1,7 @@
 """Tests of the policy: rules in course.toml and the roster apply at every report."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import graded_class
@@ -94,6 +94,8 @@ def test_a_manual_mark_at_other_points(score, old_points, points, expected):
         ("90 min", 1.5),
         ("1 day 12 hours", 36),
         ("1.5 d", 36),
+        ("2 Weeks, 1 DAY and 3h", 363),
+        ("  10 mins ", 1 / 6),
     ],
 )
 def test_lengths_of_extensions(text, hours):
@@ -139,6 +141,33 @@ def test_a_date_alone_in_any_form_ends_with_its_day(day):
     assert str(parse_time(day, PARIS)) == "2026-11-25 23:59:59+01:00"
 
 
+@pytest.mark.parametrize(
+    "text", ["2026-11-25 24:00", " 2026-11-25T24:00:00\n", "2026-11-26 00:00+01:00"]
+)
+def test_midnight_at_the_end_of_a_day_is_a_time(text):
+    assert parse_time(text, PARIS).isoformat() == "2026-11-26T00:00:00+01:00"
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-11-25 24:00:01", "2026-11-25 24:01", "24:00", "1969-12-31", "2200-01-01"]
+)
+def test_a_time_after_midnight_or_of_another_century_is_none(text):
+    with pytest.raises(ValueError):
+        parse_time(text, PARIS)
+
+
+def test_a_time_is_shown_in_the_course_s_zone_and_one_without_a_zone_is_utc():
+    zone_policy = policy.Policy(zone=PARIS)
+    for moment in (
+        datetime(2026, 1, 2, 17),
+        datetime(2026, 1, 2, 17, tzinfo=UTC),
+        datetime(2026, 1, 2, 18, tzinfo=PARIS),
+    ):
+        assert zone_policy.to_local_time(moment).isoformat() == "2026-01-02T18:00:00+01:00"
+    last = datetime.max.replace(tzinfo=UTC)
+    assert zone_policy.to_local_time(last) == last
+
+
 def test_an_extension_may_be_a_new_due_date():
     assert parse_extension("2026-01-04 18:00", DUE, UTC) == timedelta(days=2)
     assert parse_extension(
@@ -156,7 +185,9 @@ def test_an_extension_that_no_date_can_be_moved_by_is_a_sentence(text):
         parse_extension(text, None, UTC)
 
 
-@pytest.mark.parametrize("text", ["soon", "2", "2 dogs", "-1 day", "d", "2026-13-01"])
+@pytest.mark.parametrize(
+    "text", ["soon", "2", "2 dogs", "2 days or so", "2 d 3", "-1 day", "d", "2026-13-01"]
+)
 def test_what_is_no_extension_is_a_sentence(classroom, text):
     enrol(classroom, f"Login,Name,Extension\nada,Ada,{text}\n")
     with pytest.raises(
@@ -629,6 +660,43 @@ def test_points_and_extensions_are_limited():
     assert policy.parse_extension(f"{weeks} weeks", None, UTC) == timedelta(weeks=weeks)
     with pytest.raises(ValueError, match=f"is longer than {weeks} weeks"):
         policy.parse_extension(f"{weeks} weeks 1 min", None, UTC)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"points": {"softmax": 5, "explain-flat": 0}}, {"softmax": 5.0, "explain-flat": 0.0}),
+        ({"points": {"softmax": 5}, "dropped": ["softmax"]}, {"softmax": 0.0}),
+        ({"points": {"softmax": True}}, "softmax is to be worth True"),
+        ({"points": {"softmax": "2"}}, "softmax is to be worth '2'"),
+        ({"points": {"gone": 2}}, "there is no 'gone'; the lab has"),
+        ({"dropped": ["gone"]}, "there is no 'gone'"),
+        ({"dropped": [["softmax"]]}, r"there is no \['softmax'\]"),
+        ({"dropped": "softmax"}, "dropped"),
+    ],
+)
+def test_points_are_those_of_course_toml_and_nothing_for_what_is_dropped(settings, expected):
+    course = replace(COURSE, policy={}, lab={LAB: settings})
+    if isinstance(expected, str):
+        with pytest.raises(CourseError, match=expected):
+            read_policy(course, {LAB: lab(LAB)})
+        return
+    of_files = policy_of().points[LAB]
+    points = read_policy(course, {LAB: lab(LAB)}).points[LAB]
+    assert points == {**of_files, **expected} and list(points) == list(of_files)
+
+
+@pytest.mark.parametrize(
+    ("due", "expected"),
+    [
+        (datetime(2026, 1, 2, 18), "2026-01-02T18:00:00+01:00"),
+        (datetime(2026, 1, 2, 18, tzinfo=UTC), "2026-01-02T18:00:00+00:00"),
+        (date(2026, 1, 2), "2026-01-02T23:59:59+01:00"),
+    ],
+)
+def test_a_due_date_keeps_its_own_zone_and_a_day_is_due_at_its_end(due, expected):
+    course = replace(COURSE, policy={"timezone": "Europe/Paris"}, lab={LAB: {"due": due}})
+    assert read_policy(course, {}).due_dates[LAB].isoformat() == expected
 
 
 def test_an_extension_leaves_the_order_of_late_days_as_it_is():
