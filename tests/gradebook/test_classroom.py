@@ -997,7 +997,7 @@ class Rows(list):
         return Rows(row for row in self if row.cell_id == condition.right.value)
 
 
-def test_manual_marks_follow_the_points_of_each_question(classroom, monkeypatch):
+def test_manual_marks_follow_the_points_of_each_question(classroom):
     points = {"a": 3.0, "b": 2.0, "c": 4.0, "new": 0.0}
     cells = Rows(
         SimpleNamespace(id=name, name=name, max_score=worth) for name, worth in points.items()
