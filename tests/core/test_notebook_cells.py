@@ -23,7 +23,8 @@ def test_the_roles_that_are_not_named_are_off():
 
 
 @pytest.mark.parametrize(
-    "metadata", [None, "text", {}, {"nbgrader": None}, {"nbgrader": []}, {"nbgrader": {}}]
+    "metadata",
+    [None, "text", {}, *({"nbgrader": entry} for entry in (None, [], {}, "yes", ["a"], 3))],
 )
 def test_a_cell_without_proper_metadata_has_no_name(metadata):
     assert get_nbgrader_metadata({"metadata": metadata}) == {}

@@ -8,6 +8,7 @@ from graded_class import LAB, came_from, enrol, fill, reported, results, table, 
 from nbgrader.api import Gradebook
 from our_course import COURSE, Silent, lab
 
+from autograder.gradebook.gradebook_records import ReplacedAnswerMark, describe_earlier_mark
 from autograder.reports.feedback_pages import write_feedback_pages
 from autograder.reports.manual_marks import read_question_marks
 
@@ -145,3 +146,8 @@ def test_a_group_shares_extra_credit_as_it_shares_points(classroom):
     assert raw_score(classroom, "ada") == before + 1
     change_mark(classroom, "bo")
     assert raw_score(classroom, "ada") == before
+
+
+def test_no_points_are_points_that_a_person_gave():
+    mark = ReplacedAnswerMark(0.0)
+    assert describe_earlier_mark(mark, 3) == "For another answer a person gave 0 of 3 points."

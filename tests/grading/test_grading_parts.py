@@ -1082,3 +1082,25 @@ def test_a_stored_result_is_loaded_without_its_notebook_and_only_if_it_is_whole(
     (tmp_path / "notebook.ipynb").write_text("{}")
     class_grader.result_file.unlink()
     assert load(keys) == {}
+
+
+@pytest.mark.parametrize(
+    ("cell", "is_used"),
+    [
+        (new_code_cell("area = height * 2"), True),
+        (new_code_cell("scale(3)"), True),
+        (new_code_cell("heights = scale_all(2)"), False),
+        (new_code_cell("print(height)  # as handed out"), False),
+        (new_code_cell("height = 3", metadata={"nbgrader": {"grade_id": "size"}}), False),
+        (new_markdown_cell("The height."), False),
+    ],
+)
+def test_other_code_uses_the_functions_and_the_variables_of_answers(monkeypatch, cell, is_used):
+    """An exercise may ask for variables, whose names differ from that of the exercise."""
+    grader = object.__new__(SubmissionGrader)
+    grader.lab = SimpleNamespace(
+        reference_cells={"size": "height = 2", "scale": "def scale(x):\n    return x"}
+    )
+    released = {"print(height)  # as handed out"}
+    monkeypatch.setattr(grade_submission, "_release_sources", lambda course_lab: released)
+    assert grader._other_code_uses_exercises({"size", "scale"}, [cell]) == is_used

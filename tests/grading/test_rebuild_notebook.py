@@ -479,3 +479,16 @@ def test_a_notebook_has_up_to_so_many_characters_and_lists(monkeypatch):
             patch.setattr(rebuilding, limit, most - 1)
             with pytest.raises(UnreadableNotebook, match=sentence):
                 read_cells(content)
+
+
+def test_of_two_equal_cells_without_their_names_each_is_known_once():
+    """Two questions are handed out with the same words, and a program has removed all metadata."""
+    metadata = {"nbgrader": {"grade_id": "first", "solution": True}}
+    first = new_markdown_cell("YOUR ANSWER HERE", metadata=metadata)
+    second = new_markdown_cell("YOUR ANSWER HERE", metadata={"nbgrader": {"grade_id": "second"}})
+    cells = [new_markdown_cell("YOUR ANSWER HERE") for _ in range(2)]
+    release, notes = new_notebook(cells=[first, second]), []
+    names = rebuilding._match_to_graded_cells(
+        cells, release, {"first": first, "second": second}, notes
+    )
+    assert names == ["first", "second"] and len(notes) == 2

@@ -32,6 +32,7 @@ from autograder.values.case_records import (
     Misconception,
     TestCase,
 )
+from autograder.values.common_mistakes import MISTAKES, Difference
 
 RULES = ComparisonRules()
 
@@ -647,3 +648,14 @@ def test_a_stream_for_output_takes_what_is_no_text_and_stays_open():
     buffer.close()
     buffer.write("d")
     assert buffer.text == "othe"
+
+
+@pytest.mark.parametrize(
+    ("own", "nudge"), [(None, MISTAKES["missing-axis"][1]), ("", ""), ("a", "a")]
+)
+def test_a_difference_may_have_a_question_of_its_own_or_none(own, nudge):
+    difference = Difference("shape", "Other shape.", "missing-axis", nudge=own)
+    finding = judge._add_texts_of_common_mistake(
+        judge.Finding(Verdict.WRONG), difference, [], "", ""
+    )
+    assert (finding.misconception, finding.nudge) == ("missing-axis", nudge)

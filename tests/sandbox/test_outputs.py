@@ -393,3 +393,27 @@ def test_a_function_is_called_in_a_fork_unless_nothing_follows_or_jax_is_loaded(
         assert (status, steps) == (1, ["end others", "fork"])
     else:
         assert (status, steps) == (7, ["end others", "here", "after"])
+
+
+@pytest.mark.parametrize("has_ended", [True, False])
+def test_what_a_submission_has_left_is_ended_and_removed(monkeypatch, tmp_path, has_ended):
+    """A submission that ended its own process may have left others running in the background."""
+    running, killed = ["a", "b"], []
+
+    def list_children(recursive):
+        return [SimpleNamespace(kill=lambda name=name: killed.append(name)) for name in running]
+
+    def wait_for_child(*_):
+        running.clear()
+        raise ChildProcessError
+
+    fork_server = SimpleNamespace(children=list_children)
+    monkeypatch.setattr(
+        isolation, "psutil", SimpleNamespace(LINUX=True, Error=OSError, Process=lambda: fork_server)
+    )
+    monkeypatch.setattr(isolation.os, "waitpid", wait_for_child)
+    submission = object.__new__(isolation.Isolation)
+    submission._folder = tmp_path / "submission"
+    submission._folder.mkdir()
+    submission.kill_submission(1, has_ended)
+    assert killed == ["a", "b"] and not submission._folder.exists()
