@@ -264,8 +264,8 @@ def test_a_module_named_like_a_folder_of_a_course_stays(course_dependencies):
 
 
 @pytest.fixture
-def listed(monkeypatch):
-    """The entries that are added to course.toml, which nothing reads here."""
+def course_entries(monkeypatch):
+    """Entries that the import adds to course.toml; the file itself stays as it is."""
     entries = []
     monkeypatch.setattr(
         dependencies, "add_to_course_list", lambda course, key, name: entries.append((key, name))
@@ -273,12 +273,14 @@ def listed(monkeypatch):
     return entries
 
 
-def test_what_came_along_is_written_into_the_course_and_listed_once(course_dependencies, listed):
+def test_what_came_along_is_written_into_the_course_and_listed_once(
+    course_dependencies, course_entries
+):
     add_cell(course_dependencies, "import tool, yaml\nopen('data/a.csv')")
     root = course_dependencies.course.root
     course_dependencies.course.library += ("helper",)
     course_dependencies.write("my-lab")
-    assert listed == [("library", "tool"), ("imports", "yaml"), ("library", "course_files")]
+    assert course_entries == [("library", "tool"), ("imports", "yaml"), ("library", "course_files")]
     assert (root / "tool" / "__init__.py").read_text() == "import helper"
     assert (root / "helper" / "__init__.py").read_text() == ""
     package = root / "course_files"
@@ -286,9 +288,9 @@ def test_what_came_along_is_written_into_the_course_and_listed_once(course_depen
     course_dependencies.course.library += ("course_files", "tool")
     (package / "__init__.py").write_text("# mine")
     course_dependencies.packages.clear()
-    del listed[:]
+    course_entries.clear()
     course_dependencies.write("second")
-    assert listed == [] and (package / "__init__.py").read_text() == "# mine"
+    assert course_entries == [] and (package / "__init__.py").read_text() == "# mine"
     names = sorted(path.name for path in package.iterdir())
     assert names == ["__init__.py", "my_lab.py", "second.py"]
     course_dependencies.files.clear()
@@ -297,7 +299,7 @@ def test_what_came_along_is_written_into_the_course_and_listed_once(course_depen
 
 
 def test_copies_of_files_are_found_by_their_names_and_put_into_notebooks(
-    course_dependencies, listed, tmp_path, monkeypatch
+    course_dependencies, course_entries, tmp_path, monkeypatch
 ):
     add_cell(course_dependencies, "open('data/a.csv'), open('pkg/n.txt')")
     course_dependencies.write("my-lab")

@@ -212,7 +212,7 @@ def test_a_call_that_is_no_plain_data_has_a_problem(arguments, keywords, result,
     assert record_calls._make_call("f", arguments, keywords, result) == call
 
 
-LOST = {"args": (), "problem": "it gives something else when it is called again"}
+UNREPEATABLE = {"args": (), "problem": "it gives something else when it is called again"}
 
 
 @pytest.mark.parametrize(
@@ -224,10 +224,10 @@ LOST = {"args": (), "problem": "it gives something else when it is called again"
         ("print(x)\n    return x.no", {"error": "AttributeError"}, {}),
         ("x.append(1)", {}, {"args": (), "problem": "it changes its argument x"}),
         ("x.append(1)\n    return x.no", {"error": "AttributeError"}, {}),
-        ("return x.no", {"error": "ValueError"}, LOST),
-        ("return x.no", {}, LOST),
-        ("return 3", {"error": "ValueError"}, LOST),
-        ("return 3", {"result": 4}, LOST | {"result": None}),
+        ("return x.no", {"error": "ValueError"}, UNREPEATABLE),
+        ("return x.no", {}, UNREPEATABLE),
+        ("return 3", {"error": "ValueError"}, UNREPEATABLE),
+        ("return 3", {"result": 4}, UNREPEATABLE | {"result": None}),
         ("return 3", {"result": 3}, {}),
     ],
 )

@@ -1446,10 +1446,6 @@ def test_a_notebook_of_the_largest_size_is_read(tmp_path, monkeypatch):
 
 
 def test_labs_without_a_date_in_the_gradebook_have_no_due_date():
-    class Rows(list):
-        def join(self, *conditions):
-            return self
-
     due = datetime(2026, 1, 2)
     tables = [
         Rows([(LAB, due), ("training", None)]),

@@ -760,7 +760,7 @@ def make_worker_test(is_done=True, status="finished", outcome=""):
 
 
 RUNNING_TEST = make_worker_test(is_done=False)
-LATE = "it did not mark a lab as it was handed out in 300 seconds"
+WORKER_TOO_SLOW = "it did not mark a lab as it was handed out in 300 seconds"
 
 
 @pytest.mark.parametrize(
@@ -768,8 +768,8 @@ LATE = "it did not mark a lab as it was handed out in 300 seconds"
     [
         (make_worker_test(), 9.0, True, {"a": 3}, None, False),
         (make_worker_test(is_done=False), 9.0, True, {}, None, True),
-        (make_worker_test(is_done=False), 4.0, True, {}, LATE, False),
-        (make_worker_test(), 4.0, True, {}, LATE, False),
+        (make_worker_test(is_done=False), 4.0, True, {}, WORKER_TOO_SLOW, False),
+        (make_worker_test(), 4.0, True, {}, WORKER_TOO_SLOW, False),
         (make_worker_test(), 9.0, False, {}, None, False),
         (make_worker_test(outcome="no numpy.\nmore"), 9.0, True, {}, "no numpy", False),
         (make_worker_test(status="error", outcome=KeyError("x")), 9.0, True, {}, "'x'", False),
@@ -785,7 +785,7 @@ def test_a_worker_of_a_cluster_is_admitted_by_its_test(
     assert (client._slots, "a" in client._worker_tests) == (slots, is_running)
     assert client._excluded == ({} if reason is None else {"a": reason})
     assert client.messages == ([] if reason is None else [f"The worker a is left out: {reason}."])
-    assert bool(test.cancelled) == (reason == LATE)
+    assert bool(test.cancelled) == (reason == WORKER_TOO_SLOW)
 
 
 def test_only_new_workers_of_a_cluster_are_tested_and_those_that_left_get_no_work(monkeypatch):

@@ -719,22 +719,22 @@ def test_a_notebooks_lab_is_told_by_the_platform_its_name_cells_or_folders(
     assert found == lab
 
 
-STAMPED = datetime(2026, 11, 20, 14, 3, 22, tzinfo=UTC)
-TAKEN_NO_TIME = "Its timestamp.txt was not used: in a plain folder it is the student's own word."
-BROKEN_TIME = "The timestamp.txt beside it cannot be read."
+STAMP_TIME = datetime(2026, 11, 20, 14, 3, 22, tzinfo=UTC)
+UNUSED_STAMP = "Its timestamp.txt was not used: in a plain folder it is the student's own word."
+UNREADABLE_STAMP = "The timestamp.txt beside it cannot be read."
 
 
 @pytest.mark.parametrize(
     ("platform", "file", "stamp", "time_and_note"),
     [
-        ("nbgrader", "x/a.ipynb", b" 2026-11-20 14:03:22 UTC\n", (STAMPED, "")),
-        ("nbgrader", "x/a.ipynb", b"2026-11-20 14:03:22", (STAMPED, "")),
-        ("nbgrader", "x/a.ipynb", b"soon", (None, BROKEN_TIME)),
-        ("nbgrader", "x/a.ipynb", b"\xff", (None, BROKEN_TIME)),
-        ("nbgrader", "x/a.ipynb", b" " * (MAX_TIMESTAMP_BYTES + 1), (None, BROKEN_TIME)),
+        ("nbgrader", "x/a.ipynb", b" 2026-11-20 14:03:22 UTC\n", (STAMP_TIME, "")),
+        ("nbgrader", "x/a.ipynb", b"2026-11-20 14:03:22", (STAMP_TIME, "")),
+        ("nbgrader", "x/a.ipynb", b"soon", (None, UNREADABLE_STAMP)),
+        ("nbgrader", "x/a.ipynb", b"\xff", (None, UNREADABLE_STAMP)),
+        ("nbgrader", "x/a.ipynb", b" " * (MAX_TIMESTAMP_BYTES + 1), (None, UNREADABLE_STAMP)),
         ("nbgrader", "x/a.zip", b"2026-11-20 14:03:22", (None, "")),
         ("nbgrader", "a.ipynb", b"2026-11-20 14:03:22", (None, "")),
-        ("folder", "x/a.ipynb", b"2026-11-20 14:03:22", (None, TAKEN_NO_TIME)),
+        ("folder", "x/a.ipynb", b"2026-11-20 14:03:22", (None, UNUSED_STAMP)),
         ("folder", "x/a.pdf", b"2026-11-20 14:03:22", (None, "")),
         ("Moodle", "x/a.ipynb", b"2026-11-20 14:03:22", (None, "")),
     ],

@@ -748,12 +748,12 @@ def test_a_path_of_each_form_gives_its_account_and_what_is_known_of_the_upload(p
             assert getattr(owner, field.name) == getattr(expected, field.name), field.name
 
 
-NOBODYS = ownership.NO_OWNER_MESSAGE
-SEVERAL = (
+NO_OWNER = ownership.NO_OWNER_MESSAGE
+SEVERAL_STUDENTS = (
     "{!r} seems to hold several people's submissions. If it is a download and no student's folder, "
     "collect it by itself."
 )
-EITHER = (
+UNCERTAIN_FOLDER = (
     "It cannot be told whether 'a' or {!r} is the student's name. Collect 'a' by itself if it holds "
     "the class, say with --pattern where the name stands, or put a roster that tells them apart into "
     "the classroom as roster.csv."
@@ -769,18 +769,18 @@ UNCERTAIN_LOGIN = (
     ("paths", "owners"),
     [
         # A folder with a name that many give is nobody's, and stays so beside a student's.
-        (["work/qkv-attention.ipynb", "ada/final.ipynb"], [NOBODYS, "ada"]),
-        (["a/b/x.ipynb"], [EITHER.format("b")]),
-        (["a/x.ipynb"], [EITHER.format("x")]),
+        (["work/qkv-attention.ipynb", "ada/final.ipynb"], [NO_OWNER, "ada"]),
+        (["a/b/x.ipynb"], [UNCERTAIN_FOLDER.format("b")]),
+        (["a/x.ipynb"], [UNCERTAIN_FOLDER.format("x")]),
         (["a/qkv-attention/x.ipynb"], ["a"]),
         (["a/x.ipynb", "ada/qkv-attention.ipynb"], ["a", "ada"]),
-        (["a/x.ipynb", "a/y.zip", "ada/final.zip"], [SEVERAL.format("a")] * 2 + ["ada"]),
-        (["Lab 2/ada/final.ipynb", "bo/final.ipynb"], [SEVERAL.format("Lab 2"), "bo"]),
+        (["a/x.ipynb", "a/y.zip", "ada/final.zip"], [SEVERAL_STUDENTS.format("a")] * 2 + ["ada"]),
+        (["Lab 2/ada/final.ipynb", "bo/final.ipynb"], [SEVERAL_STUDENTS.format("Lab 2"), "bo"]),
         (["Lab 2/ada/final.ipynb", "Lab 3/bo/final.ipynb"], ["ada", "bo"]),
-        (["a/x.ipynb", "Lab 2/final.ipynb"], [EITHER.format("x"), SEVERAL.format("Lab 2")]),
-        (["x.ipynb"], [NOBODYS]),
-        (["final.ipynb", "qkv-attention.ipynb"], [NOBODYS, NOBODYS]),
-        (["x.ipynb", "y.ipynb", "final.ipynb"], ["x", "y", NOBODYS]),
+        (["a/x.ipynb", "Lab 2/final.ipynb"], [UNCERTAIN_FOLDER.format("x"), SEVERAL_STUDENTS.format("Lab 2")]),
+        (["x.ipynb"], [NO_OWNER]),
+        (["final.ipynb", "qkv-attention.ipynb"], [NO_OWNER, NO_OWNER]),
+        (["x.ipynb", "y.ipynb", "final.ipynb"], ["x", "y", NO_OWNER]),
         (
             ["x_a_b_attempt_2026-11-20-14-03-22_q.ipynb"],
             [UNCERTAIN_LOGIN.format("x_a_b")],
@@ -807,7 +807,7 @@ UNCERTAIN_LOGIN = (
                 "bo-3",
                 "It lies beside as many names of a platform's form, and its name is not of that form. "
                 "Collect it by itself, or use --pattern.",
-                NOBODYS,
+                NO_OWNER,
             ],
         ),
     ],

@@ -1134,29 +1134,53 @@ def test_the_times_of_a_run_are_read_in_the_named_zone_or_the_courses():
         assert str(error.value) == reason
 
 
-TAKEN = "The submission that is there came from Moodle 'A (1)', this one from "
-CHOSEN = "There is a submission of this name, and students choose such names themselves."
-BY_ADA = Origin(platform="Moodle", name="A", account="1", members=("a", "b"))
+ANOTHER_ACCOUNT = "The submission that is there came from Moodle 'A (1)', this one from "
+NAME_OF_A_STUDENT = "There is a submission of this name, and students choose such names themselves."
+MOODLE_GROUP = Origin(platform="Moodle", name="A", account="1", members=("a", "b"))
 
 
 @pytest.mark.parametrize(
     ("current", "new", "student_chosen", "same_bytes", "reason"),
     [
-        (BY_ADA, BY_ADA, False, False, ""),
-        (BY_ADA, replace(BY_ADA, account="2"), False, False, f"{TAKEN}Moodle 'A (2)'."),
-        (BY_ADA, replace(BY_ADA, account="2"), False, True, f"{TAKEN}Moodle 'A (2)'."),
-        (BY_ADA, replace(BY_ADA, members=("a",)), False, False, f"{TAKEN}Moodle 'A (1)'."),
-        (replace(BY_ADA, participant="9"), replace(BY_ADA, members=()), False, False, ""),
+        (MOODLE_GROUP, MOODLE_GROUP, False, False, ""),
         (
-            BY_ADA,
-            replace(BY_ADA, members=(), participant="9"),
+            MOODLE_GROUP,
+            replace(MOODLE_GROUP, account="2"),
+            False,
+            False,
+            f"{ANOTHER_ACCOUNT}Moodle 'A (2)'.",
+        ),
+        (
+            MOODLE_GROUP,
+            replace(MOODLE_GROUP, account="2"),
             False,
             True,
-            f"{TAKEN}Moodle 'A (1)'.",
+            f"{ANOTHER_ACCOUNT}Moodle 'A (2)'.",
         ),
-        (BY_ADA, BY_ADA, True, False, CHOSEN),
-        (BY_ADA, BY_ADA, True, True, ""),
-        (Origin(), replace(BY_ADA, members=()), False, False, ""),
+        (
+            MOODLE_GROUP,
+            replace(MOODLE_GROUP, members=("a",)),
+            False,
+            False,
+            f"{ANOTHER_ACCOUNT}Moodle 'A (1)'.",
+        ),
+        (
+            replace(MOODLE_GROUP, participant="9"),
+            replace(MOODLE_GROUP, members=()),
+            False,
+            False,
+            "",
+        ),
+        (
+            MOODLE_GROUP,
+            replace(MOODLE_GROUP, members=(), participant="9"),
+            False,
+            True,
+            f"{ANOTHER_ACCOUNT}Moodle 'A (1)'.",
+        ),
+        (MOODLE_GROUP, MOODLE_GROUP, True, False, NAME_OF_A_STUDENT),
+        (MOODLE_GROUP, MOODLE_GROUP, True, True, ""),
+        (Origin(), replace(MOODLE_GROUP, members=()), False, False, ""),
     ],
 )
 def test_a_submission_is_not_replaced_if_it_may_be_another_persons(

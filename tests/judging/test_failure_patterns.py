@@ -1,4 +1,4 @@
-"""What failing cases and wrong numbers have in common: the whole sentence, and where there is none."""
+"""Sentences on what failing cases or wrong numbers have in common, and cases without a sentence."""
 
 import numpy as np
 import pytest

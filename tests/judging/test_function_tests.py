@@ -776,11 +776,11 @@ def test_an_error_is_described_by_its_type_and_its_message_on_one_line():
     assert function_tests._describe_error(ValueError("a\n  b")) == "ValueError: a b"
     assert function_tests._describe_error(KeyError()) == "KeyError"
 
-    class Unspeakable(Exception):
+    class ErrorWithoutText(Exception):
         def __str__(self):
             raise ValueError
 
-    assert function_tests._describe_error(Unspeakable()) == "Unspeakable"
+    assert function_tests._describe_error(ErrorWithoutText()) == "ErrorWithoutText"
 
 
 @pytest.mark.parametrize(

@@ -274,13 +274,13 @@ MANY_PARTS = [tuple(MATRICES[0] + i * n for i in range(9)) for n in (1, 2)]
 
 
 def _first_rows(array, count):
-    """A mask of the first rows; of the last ones for a negative count."""
+    """Return a mask of the first rows; of the last ones for a negative count."""
     rows = np.arange(len(array))[:, None]
     return rows < count if count > 0 else rows >= len(array) + count
 
 
 def find_for_all(transform, expected_values):
-    """The transformation found if every expected value was transformed."""
+    """Return the transformation that is found if every expected value was transformed."""
     cases = []
     for expected in expected_values:
         heads = getattr(expected, "size", 2) + 1

@@ -503,19 +503,19 @@ def test_a_reader_who_sees_no_picture_is_told_its_numbers(name, arguments, told)
     assert told in alt
 
 
-class Undrawn:
-    """In place of a figure or axes: takes every call and draws nothing, which takes no time."""
+class FigureStandIn:
+    """Stand-in for a figure or axes: it takes every call and draws nothing, which takes no time."""
 
     def __getattr__(self, name):
         if name.startswith("__"):  # NumPy asks for these before it makes an array of a panel
             raise AttributeError(name)
-        return Undrawn()
+        return FigureStandIn()
 
     def __call__(self, *_, **options):
-        return Undrawn()
+        return FigureStandIn()
 
     def __getitem__(self, _):
-        return Undrawn()
+        return FigureStandIn()
 
     def get_xlim(self):
         return 1, 1e9
@@ -526,11 +526,11 @@ class Undrawn:
         return [], []
 
 
-def undrawn_panels(rows=1, columns=1, squeeze=True, make=Undrawn, **_):
-    panels = np.array([[make() for _ in range(columns)] for _ in range(rows)])
+def make_panel_stand_ins(rows=1, columns=1, squeeze=True, **_):
+    panels = np.array([[FigureStandIn() for _ in range(columns)] for _ in range(rows)])
     if not squeeze:
-        return make(), panels
-    return make(), panels[0, 0] if rows == columns == 1 else panels.squeeze()
+        return FigureStandIn(), panels
+    return FigureStandIn(), panels[0, 0] if rows == columns == 1 else panels.squeeze()
 
 
 @pytest.mark.filterwarnings("error:Mean of empty slice")
@@ -540,9 +540,9 @@ def undrawn_panels(rows=1, columns=1, squeeze=True, make=Undrawn, **_):
 def test_a_picture_tells_its_numbers_also_where_nothing_is_drawn(
     name, arguments, told, monkeypatch
 ):
-    monkeypatch.setattr(pictures.plt, "subplots", undrawn_panels, raising=False)
+    monkeypatch.setattr(pictures.plt, "subplots", make_panel_stand_ins, raising=False)
     for function in ("colorbar", "setp"):
-        monkeypatch.setattr(pictures.plt, function, Undrawn(), raising=False)
+        monkeypatch.setattr(pictures.plt, function, FigureStandIn(), raising=False)
     draw, usual_arguments = DRAWN_PICTURES[name]
     _, alt = draw.__wrapped__(*(usual_arguments if arguments is None else arguments))
     assert told in alt

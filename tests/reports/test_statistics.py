@@ -441,16 +441,16 @@ def test_misconceptions_are_found_after_right_answers_and_in_every_submission():
 
 
 def test_students_in_need_come_with_those_without_points_first_then_by_points_and_reasons():
-    def wrong_of_hundred(student, right_points):
+    def make_wrong_submission(student, right_points):
         rows = [row(student, "a", Verdict.WRONG, points=100)]
         return submission(student, rows, {"a": right_points})
 
     marks = ClassMarks({name: Person(student=name) for name in "abcdef"})
     submissions = [
-        wrong_of_hundred("a", 49.5),
-        wrong_of_hundred("b", 0.5),
-        wrong_of_hundred("c", 0),
-        replace(wrong_of_hundred("d", 0), attempts=5),
+        make_wrong_submission("a", 49.5),
+        make_wrong_submission("b", 0.5),
+        make_wrong_submission("c", 0),
+        replace(make_wrong_submission("d", 0), attempts=5),
         submission("e", [row("e", "a", Verdict.MANUAL)]),
     ]
     labs = [LAB, "training", "positions"]

@@ -134,21 +134,21 @@ def test_a_submission_sleeps_if_none_of_its_processes_computes(
 
 
 LIMIT, SHARED = 1000, 50
-MOST = LIMIT + SHARED + supervisor.linux.SPARE_LIMITS["AS"]
+LARGEST_ADDRESS_SPACE = LIMIT + SHARED + supervisor.linux.SPARE_LIMITS["AS"]
 
 
 @pytest.mark.parametrize(
     ("processes", "exceeds"),
     [
-        ([(0, MOST, 9 * MOST)], False),
-        ([(0, MOST + 1, MOST + 1)], True),
-        ([(0, MOST + 1, MOST)], False),  # shared pages count once
-        ([(0, MOST, MOST), (0, 1, 0)], False),
-        ([(0, MOST, MOST), (0, 1, 1)], True),
-        ([(4 * MOST + 7, 0, 0)], False),
-        ([(4 * MOST + 8, 0, 0)], True),
-        ([(2 * MOST + 7, 0, 0), (2 * MOST + 8, 0, 0)], True),
-        ([(4 * MOST + 7, 0, 0), (3, 0, 0)], False),  # less than the fork server's
+        ([(0, LARGEST_ADDRESS_SPACE, 9 * LARGEST_ADDRESS_SPACE)], False),
+        ([(0, LARGEST_ADDRESS_SPACE + 1, LARGEST_ADDRESS_SPACE + 1)], True),
+        ([(0, LARGEST_ADDRESS_SPACE + 1, LARGEST_ADDRESS_SPACE)], False),  # shared pages count once
+        ([(0, LARGEST_ADDRESS_SPACE, LARGEST_ADDRESS_SPACE), (0, 1, 0)], False),
+        ([(0, LARGEST_ADDRESS_SPACE, LARGEST_ADDRESS_SPACE), (0, 1, 1)], True),
+        ([(4 * LARGEST_ADDRESS_SPACE + 7, 0, 0)], False),
+        ([(4 * LARGEST_ADDRESS_SPACE + 8, 0, 0)], True),
+        ([(2 * LARGEST_ADDRESS_SPACE + 7, 0, 0), (2 * LARGEST_ADDRESS_SPACE + 8, 0, 0)], True),
+        ([(4 * LARGEST_ADDRESS_SPACE + 7, 0, 0), (3, 0, 0)], False),  # less than the fork server's
     ],
 )
 def test_the_memory_of_all_processes_and_their_address_space_are_limited(

@@ -900,7 +900,7 @@ READ, WRITE = 2, 1 << 6
 RESULT, SECOND_PATH, VECTORS, DATA = 100, 2_000, 4_000, 8_000
 
 
-class Caller:
+class SystemCalls:
     """A host and a guest's memory; its methods make system calls as a guest does."""
 
     def __init__(self, **options):
@@ -910,26 +910,26 @@ class Caller:
     def call(self, name, *numbers):
         return self.host.get_call(name)(*numbers)
 
-    def put(self, address, data):
+    def write_memory(self, address, data):
         ctypes.memmove(self.memory.address + address, data, len(data))
         return address, len(data)
 
-    def get(self, layout, address=RESULT):
+    def read_memory(self, layout, address=RESULT):
         data = ctypes.string_at(self.memory.address + address, struct.calcsize(layout))
         return struct.unpack(layout, data)
 
-    def on_path(self, name, path, *second_path):
+    def call_with_path(self, name, path, *second_path):
         """Make a call on a path, and perhaps on a second one, from the root."""
-        numbers = [3, *self.put(1_000, path.encode())]
+        numbers = [3, *self.write_memory(1_000, path.encode())]
         for text in second_path:
-            numbers += [3, *self.put(SECOND_PATH, text.encode())]
+            numbers += [3, *self.write_memory(SECOND_PATH, text.encode())]
         return self.call(name, *numbers)
 
     def open(self, path, mode=0, rights=READ, flags=0):
         """Return the number of an error and the descriptor."""
-        path_numbers = self.put(1_000, path.encode())
+        path_numbers = self.write_memory(1_000, path.encode())
         error = self.call("path_open", 3, 0, *path_numbers, mode, rights, 0, flags, RESULT)
-        return error, self.get("<I")[0]
+        return error, self.read_memory("<I")[0]
 
     def create(self, path, data=b"", flags=0):
         """Return the descriptor of a new file with this content."""
@@ -941,24 +941,24 @@ class Caller:
     def write(self, fd, data, *offset, name="fd_write"):
         """Write from two buffers."""
         half = len(data) // 2
-        self.put(DATA, data)
-        self.put(VECTORS, struct.pack("<IIII", DATA, half, DATA + half, len(data) - half))
+        self.write_memory(DATA, data)
+        self.write_memory(VECTORS, struct.pack("<IIII", DATA, half, DATA + half, len(data) - half))
         return self.call(name, fd, VECTORS, 2, *offset, RESULT)
 
     def read(self, fd, size, *offset, name="fd_read"):
         """Return the bytes read into two buffers, or the number of an error."""
-        self.put(DATA, b"-" * size)
-        self.put(VECTORS, struct.pack("<IIII", DATA, 1, DATA + 1, size - 1))
+        self.write_memory(DATA, b"-" * size)
+        self.write_memory(VECTORS, struct.pack("<IIII", DATA, 1, DATA + 1, size - 1))
         error = self.call(name, fd, VECTORS, 2, *offset, RESULT)
         if error:
             return error
-        return ctypes.string_at(self.memory.address + DATA, self.get("<I")[0])
+        return ctypes.string_at(self.memory.address + DATA, self.read_memory("<I")[0])
 
     def list_folder(self, path, size=1_000, cookie=0):
         """Return (number, inode, type, name) of each entry of a folder."""
         _, fd = self.open(path)
         assert self.call("fd_readdir", fd, DATA, size, cookie, RESULT) == OK
-        data, entries = ctypes.string_at(self.memory.address + DATA, self.get("<I")[0]), []
+        data, entries = ctypes.string_at(self.memory.address + DATA, self.read_memory("<I")[0]), []
         while len(data) >= 24:
             number, inode, length, kind = struct.unpack_from("<QQIB", data)
             entries.append((number, inode, kind, data[24 : 24 + length].decode()))
@@ -968,26 +968,28 @@ class Caller:
 
     def stat(self, path):
         """Return type and size of a file or folder, and the times of its change."""
-        error = self.on_path_with_result("path_filestat_get", path)
-        _, _, kind, _, size, *times = self.get("<QQBxxxxxxxQQQQQ")
+        error = self.call_with_path_and_result("path_filestat_get", path)
+        _, _, kind, _, size, *times = self.read_memory("<QQBxxxxxxxQQQQQ")
         return error or (kind, size, times)
 
-    def on_path_with_result(self, name, path):
-        return self.call(name, 3, 0, *self.put(1_000, path.encode()), RESULT)
+    def call_with_path_and_result(self, name, path):
+        return self.call(name, 3, 0, *self.write_memory(1_000, path.encode()), RESULT)
 
 
 def test_a_guest_reads_and_writes_a_file_at_its_position():
-    guest = Caller()
+    guest = SystemCalls()
     fd = guest.create("tmp/a", b"hello")
     positions = []
     for offset, whence in ((-3, 2), (1, 1), (2, 0), (-9, 1), (0, 3), (1 << 62, 0)):
-        positions.append((guest.call("fd_seek", fd, offset, whence, RESULT), *guest.get("<Q")))
+        positions.append(
+            (guest.call("fd_seek", fd, offset, whence, RESULT), *guest.read_memory("<Q"))
+        )
     assert positions[:3] == [(OK, 2), (OK, 3), (OK, 2)]
     assert [error for error, _ in positions[3:]] == [INVAL] * 3
     assert guest.read(fd, 2) == b"ll"
     assert guest.read(fd, 3, 0, name="fd_pread") == b"hel"
     assert guest.write(fd, b"xy", 6, name="fd_pwrite") == OK
-    assert guest.call("fd_tell", fd, RESULT) == OK and guest.get("<Q") == (4,)
+    assert guest.call("fd_tell", fd, RESULT) == OK and guest.read_memory("<Q") == (4,)
     assert guest.read(fd, 9) == b"o\0xy" and guest.read(fd, 9) == b""
     for stream in range(3):
         assert guest.call("fd_seek", stream, 0, 0, RESULT) == NO_SEEK
@@ -996,24 +998,24 @@ def test_a_guest_reads_and_writes_a_file_at_its_position():
 
 
 def test_a_file_that_is_appended_to_is_written_at_its_end():
-    guest = Caller()
+    guest = SystemCalls()
     guest.create("tmp/a", b"hello")
     _, fd = guest.open("tmp/a", rights=READ | WRITE, flags=1)
     for part in (b"ab", b"cd"):
         assert guest.call("fd_seek", fd, 0, 0, RESULT) == OK
-        assert guest.write(fd, part) == OK and guest.get("<I") == (2,)
+        assert guest.write(fd, part) == OK and guest.read_memory("<I") == (2,)
         assert guest.call("fd_tell", fd, RESULT) == OK
-    assert guest.get("<Q") == (9,)
+    assert guest.read_memory("<Q") == (9,)
     assert guest.read(fd, 9, 0, name="fd_pread") == b"helloabcd"
 
 
 def test_a_guest_lists_a_folder_from_where_it_left_off():
-    guest = Caller()
+    guest = SystemCalls()
     assert [entry[2:] for entry in guest.list_folder("")] == [(3, "course"), (3, "tmp")]
     assert [entry[2:] for entry in guest.list_folder("course/a")] == [(4, "b.txt")]
     assert guest.list_folder("tmp") == []
     guest.create("tmp/a")
-    guest.on_path("path_create_directory", "tmp/d")
+    guest.call_with_path("path_create_directory", "tmp/d")
     guest.create("tmp/d/below")
     entries = guest.list_folder("tmp")
     assert [(number, *rest) for number, _, *rest in entries] == [(1, 4, "a"), (2, 3, "d")]
@@ -1047,14 +1049,14 @@ def test_a_guest_lists_a_folder_from_where_it_left_off():
     ],
 )
 def test_a_file_is_opened_as_its_flags_say(path, mode, rights, expected):
-    guest = Caller()
+    guest = SystemCalls()
     guest.create("tmp/file", b"text")
     assert guest.open(path, mode, rights)[0] == expected
     assert guest.stat("tmp/file")[:2] == (4, 4)
 
 
 def test_a_file_is_emptied_by_its_flag_and_written_only_with_the_right():
-    guest = Caller()
+    guest = SystemCalls()
     guest.create("tmp/a", b"text")
     error, fd = guest.open("tmp/a", TRUNCATE, READ)
     assert error == OK and guest.stat("tmp/a")[1] == 0
@@ -1067,7 +1069,7 @@ def test_a_file_is_emptied_by_its_flag_and_written_only_with_the_right():
 
 
 def test_a_guest_may_have_some_files_open_and_gets_the_lowest_free_number():
-    guest = Caller(descriptors=3)
+    guest = SystemCalls(descriptors=3)
     numbers = [guest.create(f"tmp/{name}") for name in "abc"]
     assert numbers == [4, 5, 6] and guest.open("tmp/a")[0] == MFILE
     assert guest.call("fd_close", 5) == OK and guest.call("fd_close", 5) == BADF
@@ -1078,11 +1080,11 @@ def test_a_guest_may_have_some_files_open_and_gets_the_lowest_free_number():
 
 
 def test_what_is_deleted_is_a_file_or_an_empty_folder_of_the_guest():
-    guest = Caller()
+    guest = SystemCalls()
     for path in ("tmp/d", "tmp/d/below", "tmp/dd", "tmp/dd/below"):
-        assert guest.on_path("path_create_directory", path) == OK
-    assert guest.on_path("path_create_directory", "tmp/d") == EXIST
-    assert guest.on_path("path_create_directory", "course/new") == READ_ONLY
+        assert guest.call_with_path("path_create_directory", path) == OK
+    assert guest.call_with_path("path_create_directory", "tmp/d") == EXIST
+    assert guest.call_with_path("path_create_directory", "course/new") == READ_ONLY
     guest.create("tmp/file")
     free = guest.host.files.free_nodes
     for name, path, expected in (
@@ -1097,10 +1099,10 @@ def test_what_is_deleted_is_a_file_or_an_empty_folder_of_the_guest():
         ("path_remove_directory", "tmp/d", NOENT),
         ("path_remove_directory", "tmp", READ_ONLY),
     ):
-        result = guest.on_path(name, path)
+        result = guest.call_with_path(name, path)
         assert result == expected or (path == "tmp" and result == NOTEMPTY), (name, path)
     guest.create("tmp/file")
-    assert guest.on_path("path_remove_directory", "tmp/file") == NOTDIR
+    assert guest.call_with_path("path_remove_directory", "tmp/file") == NOTDIR
     assert guest.host.files.free_nodes == free + 2
     assert [name for *_, name in guest.list_folder("tmp")] == ["dd", "file"]
 
@@ -1123,13 +1125,13 @@ def test_what_is_deleted_is_a_file_or_an_empty_folder_of_the_guest():
     ],
 )
 def test_a_file_is_renamed_and_a_folder_with_what_lies_in_it(old, new, expected, names):
-    guest = Caller()
+    guest = SystemCalls()
     for path in ("tmp/d", "tmp/d/x", "tmp/dd"):
-        guest.on_path("path_create_directory", path)
+        guest.call_with_path("path_create_directory", path)
     guest.create("tmp/file", b"text")
     guest.create("tmp/other", b"longer")
     before = sorted(guest.host.files.entries)
-    assert guest.on_path("path_rename", old, new) == expected
+    assert guest.call_with_path("path_rename", old, new) == expected
     kept = sorted(guest.host.files.entries)
     assert kept == (before if names is None else ["tmp", *names])
     if old == "tmp/file" and expected == OK:
@@ -1138,19 +1140,19 @@ def test_a_file_is_renamed_and_a_folder_with_what_lies_in_it(old, new, expected,
 
 def test_a_guest_is_told_the_type_size_and_time_of_a_file(monkeypatch):
     monkeypatch.setattr(wasi.time, "time_ns", lambda: 77)
-    guest = Caller()
+    guest = SystemCalls()
     fd = guest.create("tmp/a", b"hello!", flags=1)
     assert guest.stat("tmp/a") == (4, 6, [77] * 3)
     assert guest.stat("course/a/b.txt") == (4, 5, [0] * 3)
     assert guest.stat("course/a") == (3, 0, [0] * 3) and guest.stat("tmp/no") == NOENT
     assert guest.call("fd_filestat_get", fd, RESULT) == OK
-    assert guest.get("<QQBxxxxxxxQQ")[2:] == (4, 1, 6)
+    assert guest.read_memory("<QQBxxxxxxxQQ")[2:] == (4, 1, 6)
     for stream, expected in ((1, (2, 0)), (3, (3, 0)), (fd, (4, 1))):
         assert guest.call("fd_fdstat_get", stream, RESULT) == OK
-        assert guest.get("<BxH") == expected
+        assert guest.read_memory("<BxH") == expected
     assert guest.call("fd_filestat_get", 2, RESULT) == OK
-    assert guest.get("<QQBxxxxxxxQQ") == (0, 2, 2, 1, 0)
-    assert guest.call("fd_prestat_get", 3, RESULT) == OK and guest.get("<II") == (0, 1)
+    assert guest.read_memory("<QQBxxxxxxxQQ") == (0, 2, 2, 1, 0)
+    assert guest.call("fd_prestat_get", 3, RESULT) == OK and guest.read_memory("<II") == (0, 1)
     assert guest.call("fd_prestat_get", fd, RESULT) == BADF
 
 
@@ -1171,32 +1173,39 @@ def test_a_guest_sleeps_until_its_timeout_and_gets_all_events(monkeypatch, subsc
     pauses, data = [], b""
     for number, (kind, clock, flags, seconds) in enumerate(subscriptions):
         data += struct.pack("<QB7xIxxxxQQH6x", number, kind, clock, int(seconds * 10**9), 0, flags)
-    guest = Caller(sleep=pauses.append)
-    guest.put(DATA, data)
+    guest = SystemCalls(sleep=pauses.append)
+    guest.write_memory(DATA, data)
     assert guest.call("poll_oneoff", DATA, 20_000, len(subscriptions), RESULT) == OK
-    assert pauses == slept and guest.get("<I") == (len(subscriptions),)
-    events = [guest.get("<QHB", 20_000 + 32 * number) for number in range(len(subscriptions))]
+    assert pauses == slept and guest.read_memory("<I") == (len(subscriptions),)
+    events = [
+        guest.read_memory("<QHB", 20_000 + 32 * number) for number in range(len(subscriptions))
+    ]
     assert events == [(number, 0, row[0]) for number, row in enumerate(subscriptions)]
 
 
 def test_a_guest_gets_its_arguments_environment_clocks_and_end(monkeypatch):
     for number, clock in enumerate(("time_ns", "monotonic_ns", "process_time_ns")):
         monkeypatch.setattr(wasi.time, clock, lambda number=number: 10 + number)
-    guest = Caller(random=lambda count: b"r" * count)
+    guest = SystemCalls(random=lambda count: b"r" * count)
     guest.host._env = [b"A=b\0", b"LONG=er\0"]
     assert guest.call("environ_sizes_get", RESULT, RESULT + 4) == OK
-    assert guest.get("<II") == (2, 12)
+    assert guest.read_memory("<II") == (2, 12)
     assert guest.call("environ_get", RESULT, DATA) == OK
-    assert guest.get("<II") == (DATA, DATA + 4) and guest.get("12s", DATA) == (b"A=b\0LONG=er\0",)
-    assert guest.call("args_sizes_get", RESULT, RESULT + 4) == OK and guest.get("<II") == (1, 7)
+    assert guest.read_memory("<II") == (DATA, DATA + 4) and guest.read_memory("12s", DATA) == (
+        b"A=b\0LONG=er\0",
+    )
+    assert guest.call("args_sizes_get", RESULT, RESULT + 4) == OK and guest.read_memory("<II") == (
+        1,
+        7,
+    )
     assert guest.call("args_get", RESULT, DATA) == OK
-    assert guest.get("<I") == (DATA,) and guest.get("7s", DATA) == (b"python\0",)
+    assert guest.read_memory("<I") == (DATA,) and guest.read_memory("7s", DATA) == (b"python\0",)
     times = []
     for clock in range(5):
-        times.append((guest.call("clock_time_get", clock, 0, RESULT), *guest.get("<Q")))
+        times.append((guest.call("clock_time_get", clock, 0, RESULT), *guest.read_memory("<Q")))
     assert times[:4] == [(OK, 10), (OK, 11), (OK, 12), (OK, 12)] and times[4][0] == INVAL
-    assert guest.call("random_get", RESULT, 3) == OK and guest.get("4s")[0] != b"rrrr"
-    assert guest.get("3s") == (b"rrr",)
+    assert guest.call("random_get", RESULT, 3) == OK and guest.read_memory("4s")[0] != b"rrrr"
+    assert guest.read_memory("3s") == (b"rrr",)
     with pytest.raises(GuestExit) as end:
         guest.call("proc_exit", 0x103)
     assert end.value.code == 3
@@ -1204,16 +1213,16 @@ def test_a_guest_gets_its_arguments_environment_clocks_and_end(monkeypatch):
 
 def test_a_guest_reads_its_orders_and_its_two_streams_are_kept_apart():
     written = []
-    guest = Caller(on_output=lambda stream, data: written.append((stream, bytes(data))))
+    guest = SystemCalls(on_output=lambda stream, data: written.append((stream, bytes(data))))
     guest.host.stdin[:] = b"order"
     assert [guest.read(0, 3), guest.read(0, 9), guest.read(0, 9)] == [b"ord", b"er", b""]
     for stream in (1, 2):
-        assert guest.write(stream, b"text") == OK and guest.get("<I") == (4,)
+        assert guest.write(stream, b"text") == OK and guest.read_memory("<I") == (4,)
     assert written == [(1, b"text"), (2, b"text")]
 
 
 def test_a_copy_of_a_guest_s_files_is_its_own_and_shares_what_is_read_only():
-    guest = Caller()
+    guest = SystemCalls()
     fd = guest.create("tmp/a", b"old")
     guest.open("course/a/b.txt")
     saved = deepcopy(guest.host.files)
@@ -1224,13 +1233,13 @@ def test_a_copy_of_a_guest_s_files_is_its_own_and_shares_what_is_read_only():
     assert saved.open_files[4].node is saved.entries["tmp/a"]
     assert saved.open_files[5].node is guest.host.files.open_files[5].node
     guest.host.files = saved
-    assert guest.on_path("path_unlink_file", "tmp/a") == OK
+    assert guest.call_with_path("path_unlink_file", "tmp/a") == OK
     assert guest.host.files.size() == 3, "it is still open"
     assert guest.call("fd_close", fd) == OK and guest.host.files.size() == 0
 
 
 def test_a_file_may_fill_the_space_and_no_more():
-    guest = Caller(scratch=10)
+    guest = SystemCalls(scratch=10)
     fd = guest.create("tmp/a", b"12345678")
     assert guest.call("fd_filestat_set_size", fd, 11) == 51
     assert guest.call("fd_filestat_set_size", fd, 10) == OK
@@ -1278,7 +1287,7 @@ class IdleGuest(webassembly.GuestInstance):
     def _on_output(self):
         self.output_count += 1
 
-    def put(self, page, data):
+    def write_memory(self, page, data):
         ctypes.memmove(self._base + page * webassembly.PAGE_BYTES, data, len(data))
 
 
@@ -1286,7 +1295,7 @@ def test_an_image_holds_the_pages_that_differ_from_a_new_guest_s():
     page, guest = webassembly.PAGE_BYTES, IdleGuest()
     empty = guest.copy_memory(bytearray())
     for number in (1, 2, 4):
-        guest.put(number, b"new")
+        guest.write_memory(number, b"new")
     image = guest.take_sparse_image(empty)
     assert image.size == 5 * page
     assert [(address, len(data)) for address, data in image.parts] == [
@@ -1299,7 +1308,7 @@ def test_an_image_holds_the_pages_that_differ_from_a_new_guest_s():
     restored.restore(image)
     assert restored.copy_memory(bytearray()) == guest.copy_memory(bytearray())
     assert restored.growths == []
-    guest.put(3, bytes(page))  # where memory has grown, it begins as zeros
+    guest.write_memory(3, bytes(page))  # where memory has grown, it begins as zeros
     grown = guest.take_sparse_image(empty[:page])
     addresses = [(address, len(data)) for address, data in grown.parts]
     assert addresses == [(page, 2 * page), (4 * page, page)]
@@ -1308,11 +1317,11 @@ def test_an_image_holds_the_pages_that_differ_from_a_new_guest_s():
 def test_an_image_is_restored_with_its_files_as_often_as_it_is_asked_for():
     guest, buffer = IdleGuest(), bytearray(7 * webassembly.PAGE_BYTES)
     guest._wasi.files.free_bytes = 7
-    guest.put(3, b"saved")
+    guest.write_memory(3, b"saved")
     image, saved = guest.take_image(buffer), guest.copy_memory(bytearray())
     assert image.size == len(saved)
     for _ in range(2):
-        guest.put(3, b"later")
+        guest.write_memory(3, b"later")
         guest._wasi.files.free_bytes = 1
         guest.restore(image)
         assert guest.copy_memory(bytearray()) == saved and guest._wasi.files.free_bytes == 7

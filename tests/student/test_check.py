@@ -1700,23 +1700,30 @@ def test_the_code_that_a_function_reaches_is_that_of_the_functions_that_it_calls
         assert {code.co_name for code in codes} == reached
 
 
-OF_SHAPES = "shapes-that-do-not-broadcast"
-GENERAL = check_module.MISTAKES[OF_SHAPES][0]
-TOO_MUCH = check_module.MISTAKES["too-much-memory"][0]
+SHAPE_MISMATCH = "shapes-that-do-not-broadcast"
+GENERAL = check_module.MISTAKES[SHAPE_MISMATCH][0]
+TOO_MUCH_MEMORY = check_module.MISTAKES["too-much-memory"][0]
 
 
 @pytest.mark.parametrize(
     ("misconception", "mistake", "kind", "means", "expected", "nudge"),
     [
-        (None, OF_SHAPES, "error", f"A. {GENERAL}", "A. Line 3.", "line?"),
-        (OF_SHAPES, OF_SHAPES, "error", f"A. {GENERAL}", "A. Line 3.", "line?"),
-        ("of-the-lab", OF_SHAPES, "error", f"A. {GENERAL}", f"A. {GENERAL}", "nudge?"),
-        (None, OF_SHAPES, "error", "A.", "A.", "nudge?"),
+        (None, SHAPE_MISMATCH, "error", f"A. {GENERAL}", "A. Line 3.", "line?"),
+        (SHAPE_MISMATCH, SHAPE_MISMATCH, "error", f"A. {GENERAL}", "A. Line 3.", "line?"),
+        ("of-the-lab", SHAPE_MISMATCH, "error", f"A. {GENERAL}", f"A. {GENERAL}", "nudge?"),
+        (None, SHAPE_MISMATCH, "error", "A.", "A.", "nudge?"),
         (None, "other", "error", f"A. {GENERAL}", f"A. {GENERAL}", "nudge?"),
         (None, None, "not finite", "A. nan!", "A. A root (True).", "nudge?"),
         ("of-the-lab", None, "not finite", "A. nan!", "A. nan!", "nudge?"),
         (None, None, "values", "A. nan!", "A. nan!", "nudge?"),
-        ("too-much-memory", None, "memory", TOO_MUCH, "Largest (7).", "Do you need all of it at"),
+        (
+            "too-much-memory",
+            None,
+            "memory",
+            TOO_MUCH_MEMORY,
+            "Largest (7).",
+            "Do you need all of it at",
+        ),
     ],
 )
 def test_a_second_run_says_more_precisely_what_is_said_in_general(
