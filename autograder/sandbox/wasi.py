@@ -427,10 +427,11 @@ class Wasi:
         if not open_file.write or isinstance(node, ReadOnlyFile):
             raise RefusedCall(BADF)
         data = self._load_bytes_to_write(vectors, count)
-        self._resize_file(node, max(len(node.data), offset + len(data)))
+        overwritten_bytes = min(max(0, len(node.data) - offset), len(data))
+        self._resize_file(node, max(len(node.data), offset + len(data)))  # counts appended bytes
         node.data[offset : offset + len(data)] = data
         node.modified_ns = time.time_ns()
-        self.written_file_bytes += len(data)
+        self.written_file_bytes += overwritten_bytes
         return len(data)
 
     def _resize_file(self, node: WritableFile, size: int) -> None:

@@ -1249,7 +1249,10 @@ def test_a_file_may_fill_the_space_and_no_more():
     assert guest.host.written_file_bytes == written + 3
     assert guest.call("fd_filestat_set_size", fd, 4) == OK
     assert guest.host.written_file_bytes == written + 3
-    assert guest.read(fd, 9, 0, name="fd_pread") == b"abc4"
+    assert guest.write(fd, b"4567", 3, name="fd_pwrite") == OK, "one byte is new"
+    assert guest.host.written_file_bytes == written + 7, "none counts twice"
+    assert guest.read(fd, 9, 0, name="fd_pread") == b"abc4567"
+    assert guest.call("fd_filestat_set_size", fd, 4) == OK
     assert guest.create("tmp/b", b"123456") == 5 and guest.stat("tmp/b")[1] == 6
 
 
