@@ -448,7 +448,8 @@ class _WasmDriver(driver.SubmissionDriver):
         except protocol.ProtocolError:
             # If the submission was stopped, its last message may be cut off. Ignore that message
             # then, and report only that the submission was stopped.
-            if isinstance(self._after_output, Exception) or not self._output.hit_end:
+            was_stopped = not isinstance(self._after_output, protocol.ChannelClosed)
+            if not (was_stopped and self._output.hit_end):
                 raise
         if isinstance(self._after_output, Exception):
             raise self._after_output

@@ -1586,6 +1586,8 @@ FRAME = {"op": "output"}
     ("written", "after_output", "expected"),
     [
         (encoding.encode(FRAME), STOP, FRAME),
+        (encoding.encode(FRAME)[:-1], STOP, "It took too long"),
+        (encoding.encode(FRAME)[:-1], protocol.ProtocolError("it says too much"), "too much"),
         (encoding.encode(FRAME)[:-1], (END, []), END),  # it was stopped amid a message
         (encoding.encode(FRAME)[:-1], protocol.ChannelClosed("no more"), "end too early|bytes end"),
         (b"forged" * 9, (END, []), "no frame begins"),
