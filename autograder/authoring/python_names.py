@@ -14,6 +14,9 @@ _MUTATING_METHODS = frozenset(
     ).split()
 )
 
+# Names of the symbol tables of comprehensions.
+_COMPREHENSIONS = frozenset(("listcomp", "setcomp", "dictcomp", "genexpr"))
+
 _MAGIC = re.compile(r"^([ \t]*)[%!].*$", re.MULTILINE)
 
 
@@ -177,7 +180,11 @@ def find_external_names(source: str) -> set[str]:
     while tables:
         table = tables.pop()
         tables += table.get_children()
-        names |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global()}
+        for symbol in table.get_symbols():
+            if symbol.is_global():
+                names.add(symbol.get_name())
+                if symbol.is_assigned() and table.get_name() in _COMPREHENSIONS:  # by `:=`
+                    module_names.add(symbol.get_name())
     return names - module_names
 
 

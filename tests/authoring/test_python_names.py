@@ -109,6 +109,18 @@ def test_a_name_that_a_condition_of_a_comprehension_binds_is_found():
     assert python_names.find_functions_and_variables(tree) == ([], ["cut"])
 
 
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("found = [cut for i in s if (cut := i)]", {"s"}),
+        ("any((cut := i) for i in (1, 2))\nprint(cut)", {"any", "print"}),
+        ("def count():\n    global calls\n    calls += 1", {"calls"}),
+    ],
+)
+def test_a_name_that_a_comprehension_binds_comes_from_no_other_cell(source, names):
+    assert find_external_names(source) == names
+
+
 def test_code_that_is_no_python_has_no_names():
     tree = python_names.parse_code("x = (")
     assert tree is None and python_names.parse_code("x = \0") is None
