@@ -142,7 +142,7 @@ def load(path: Path | str = FILE) -> TinyModel:
         parameters = nested({name: array.astype(np.float64) for name, array in arrays.items()})
         if len(parameters["blocks"]) != layers:
             raise ValueError(f"{layers} blocks were announced")
-    except (OSError, ValueError, KeyError, IndexError, zipfile.BadZipFile) as error:
+    except (OSError, TypeError, ValueError, KeyError, IndexError, zipfile.BadZipFile) as error:
         raise ModelError(
             f"The model's file {path} cannot be read ({error}); get the course's data anew.",
         ) from None
@@ -174,7 +174,7 @@ def second_layer(path: Path | str = SINKS) -> tuple[np.ndarray, np.ndarray, np.n
             queries, keys, values = (
                 archive[name].astype(np.float64) for name in ("queries", "keys", "values")
             )
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+    except (OSError, TypeError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise ModelError(
             f"The heads in {path} cannot be read ({error}); get the course's data anew.",
         ) from None

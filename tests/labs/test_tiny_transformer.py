@@ -87,11 +87,13 @@ def test_a_word_that_the_model_does_not_know_is_named():
         TINY.encode("nora met a zebra")
 
 
-@pytest.mark.parametrize("content", [None, b"no archive", "another archive"])
+@pytest.mark.parametrize("content", [None, b"no archive", "another archive", "heads of 2 numbers"])
 def test_a_file_that_is_no_model_is_a_sentence(tmp_path, content):
     path = tmp_path / "model.npz"
     if content == "another archive":
         np.savez(path, something=np.zeros(2))
+    elif content == "heads of 2 numbers":
+        np.savez(path, layers=1, heads=np.ones(2))
     elif content:
         path.write_bytes(content)
     with pytest.raises(tiny_model.ModelError, match="cannot be read"):
