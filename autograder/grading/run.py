@@ -303,7 +303,7 @@ class _ClassGrader:
         try:
             # The autograder failed on this submission. If an earlier run has stored a valid result
             # for the same file, keep that result.
-            has_failed = is_new and graded_submission.faults
+            has_failed = bool(graded_submission.faults)
             if has_failed and self._load_cached_result(submission) is not None:
                 remark = " The mark that is there stands."
             else:
@@ -334,7 +334,7 @@ class _ClassGrader:
         is_new: bool,
     ) -> None:
         """Store a result in the cache if it is new, and write it into the gradebook if missing."""
-        if is_new and graded_submission.faults:
+        if graded_submission.faults:  # a stored result has none
             self._delete_result(submission)  # the older result is of another file or lab version
             result_store.store_executed_notebook(self.classroom, submission, graded_submission)
         elif is_new:
