@@ -25,6 +25,7 @@ A mutation that is right by accident is no advice. These rules decide what is of
 
 import ast
 import linecache
+import math
 import re
 import warnings
 from collections.abc import Callable, Sequence
@@ -284,12 +285,11 @@ def _share_of_right_numbers(result: Any, expected: Value) -> float:
     try:
         if not isinstance(expected, np.ndarray):
             if isinstance(expected, (int, float)):
-                return float(abs(result - expected) <= 1e-4 * abs(expected) + 1e-6)
+                return float(math.isclose(result, expected, rel_tol=1e-4, abs_tol=1e-6))
             return float(result == expected)
         if not isinstance(result, np.ndarray) or result.shape != expected.shape:
             return 0.0
-        gap = np.abs(result.astype(float) - expected)
-        agree = (result == expected) | (gap <= 1e-4 * np.abs(expected) + 1e-6)
+        agree = np.isclose(result, expected, rtol=1e-4, atol=1e-6)  # an infinity equals itself only
         return float(agree.mean()) if agree.size else 1.0
     except (TypeError, ValueError, ArithmeticError):  # the last for an expected int beyond int32
         return 0.0
