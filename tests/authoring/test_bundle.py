@@ -253,6 +253,21 @@ def test_what_a_course_names_stays_inside_its_zip(tmp_path, entry, problem):
         assert archive.read("a/docs/a.txt") == b"fine"
 
 
+def test_a_data_folder_may_be_a_link_out_of_the_course(tmp_path):
+    course, shared = tmp_path / "course", tmp_path / "shared"
+    (course / "solutions").mkdir(parents=True)
+    shared.mkdir()
+    (shared / "words.txt").write_text("words")
+    (course / "data").symlink_to(shared)
+    shutil.copy(ROOT / "pyproject.toml", course)
+    text = (
+        'title = "A"\nid = "a"\nlabs = []\ndata = ["data"]\n[bundle]\nfiles = ["data/words.txt"]\n'
+    )
+    (course / "course.toml").write_text(text)
+    with zipfile.ZipFile(bundling.write_students_zip(read_course(course))) as archive:
+        assert archive.read("a/data/words.txt") == b"words"
+
+
 def test_no_program_that_made_the_data_is_in_the_zip(student_folder):
     """One of these programs was a solution of a later lab in NumPy."""
     assert (student_folder / "data" / "README.md").exists() and not list(

@@ -14,11 +14,12 @@ import nbformat
 import pytest
 from command import autograder
 from our_course import COURSE, ROOT
+from traitlets.config import Config
 
 from autograder.authoring import Exercise, skeleton
 from autograder.authoring.build import build_labs
 from autograder.authoring.lab import Lab, LabError, read_lab
-from autograder.authoring.nbgrader_settings import AUTHOR_FILES
+from autograder.authoring.nbgrader_settings import AUTHOR_FILES, configure
 from autograder.authoring.skeleton import SkeletonError, add_exercise, write_course, write_lab
 from autograder.core.course import (
     NUMBER,
@@ -650,6 +651,19 @@ def test_an_authors_file_in_nbgraders_release_would_be_noticed(course):
     config = course / "nbgrader_config.py"
     config.write_text(config.read_text() + "get_config().CourseDirectory.ignore = []\n")
     assert "mean_of_first_steps.py" in generate_release(course)
+
+
+def test_nbgraders_settings_may_be_a_link_to_those_of_the_course(tmp_path):
+    course, elsewhere = tmp_path / "course", tmp_path / "jupyter"
+    (course / "solutions").mkdir(parents=True)
+    elsewhere.mkdir()
+    (course / "course.toml").write_text('title = "A"\nid = "a-course"\nlabs = []')
+    (course / "nbgrader_config.py").write_text("")
+    (elsewhere / "nbgrader_config.py").symlink_to(course / "nbgrader_config.py")
+    config = Config()
+    configure(config, elsewhere / "nbgrader_config.py")
+    assert config.CourseDirectory.course_id == "a-course"
+    assert config.CourseDirectory.root == str(course)
 
 
 def generate_release(course):

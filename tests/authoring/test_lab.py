@@ -11,8 +11,10 @@ from nbformat.v4 import new_code_cell
 from autograder.authoring import Exercise
 from autograder.authoring import lab as lab_module
 from autograder.authoring.lab import Lab, LabError, labs_by_grade_id, read_lab, read_labs
+from autograder.authoring.reference import run_reference
 from autograder.authoring.skeleton import write_course
 from autograder.core.course import read_course
+from autograder.core.errors import AutograderError
 
 
 def make_lab(tmp_path, *exercises, cells=(), **fields):
@@ -54,6 +56,16 @@ def test_a_lab_that_imports_one_of_the_courses_packages_allows_all(
     cells = [make_cell(source, "setup", tags=["setup"]), make_cell("import jax", "shown")]
     lab = make_lab(tmp_path, cells=cells, preload=preload)
     assert (lab.imported_course_packages, lab.allowed_packages) == (modules, allowed)
+
+
+@pytest.mark.parametrize(
+    "error", ["PermissionError('locked')", "ConnectionError('refused')", "TimeoutError('late')"]
+)
+def test_only_a_file_that_is_not_there_is_told_as_missing(error):
+    with pytest.raises(AutograderError) as told:
+        run_reference({"setup": f"raise {error}"}, "means", 10)
+    assert f"raises {error.partition('(')[0]}" in str(told.value)
+    assert "not there" not in str(told.value)
 
 
 def test_exercises_are_found_by_their_cells_and_what_they_build_on(tmp_path):

@@ -172,6 +172,13 @@ def test_an_argument_of_any_kind_that_is_overwritten_is_named(head):
         ["n in x or x.setdefault(n, 1)", "n > 0 or print(n)", "return x"],
         ["x.pop() + n", "x[n]", "np.exp(x.pop())", "return x"],
         ["try:", "    x[3:]", "    x == n", "    layer(x)", "except IndexError:", "    pass"],
+        [
+            "try:",
+            "    with np.errstate(all='raise'):",
+            "        x / n",
+            "except ArithmeticError: x = n",
+        ],
+        ["try:", "    for i in x:", "        x[i]", "except IndexError:", "    return n"],
         ["import shutil", "shutil.copy(x, n)", "return x"],
         ["x.join()", "x.replace(n)", "return x"],
         ["x = x.insert(n)", "y = x.remove(2)", "return y.clear()"],

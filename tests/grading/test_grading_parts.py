@@ -501,6 +501,13 @@ def test_html_beyond_a_limit_is_replaced_and_the_text_beside_it_stays():
     assert plain == {"text/plain": "b"}
 
 
+@pytest.mark.parametrize("mime", ["text/html", "text/markdown", "text/latex", "image/png"])
+def test_of_an_output_that_takes_long_to_clean_only_the_text_is_kept(mime):
+    output = {"output_type": "display_data", "data": {mime: "b", "text/plain": "text"}}
+    cleaner = sanitise.OutputCleaner(text_only=True)
+    assert cleaner.clean_within_limits(output).data == {"text/plain": "text"}
+
+
 def test_a_long_source_says_how_much_of_it_is_left_out():
     lines = "".join(f"{number}\n" for number in range(10))
     assert sanitise.truncate_source(lines, 4 * sanitise.LINE_WEIGHT) == (

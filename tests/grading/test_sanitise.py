@@ -166,8 +166,8 @@ def png(width, height):
     ).decode()
 
 
-def jpeg(width, height, preamble=b""):
-    frame = b"\xff\xc0" + struct.pack(">HBHHB", 11, 8, height, width, 1) + b"\1\x11\0"
+def jpeg(width, height, preamble=b"", marker=b"\xff\xc0"):
+    frame = marker + struct.pack(">HBHHB", 11, 8, height, width, 1) + b"\1\x11\0"
     return base64.b64encode(b"\xff\xd8" + preamble + frame + b"\xff\xd9").decode()
 
 
@@ -176,6 +176,13 @@ def test_the_size_of_a_jpeg_is_that_of_its_frame_and_not_of_a_table_before_it(ma
     table = marker + struct.pack(">HBHH", 9, 0, 60_000, 60_000) + b"\0\0"
     assert is_picture("image/jpeg", jpeg(40, 30, table))
     assert not is_picture("image/jpeg", jpeg(60_000, 60_000, table))
+
+
+@pytest.mark.parametrize("marker", [b"\xff\xc0", b"\xff\xc2", b"\xff\xcf"])
+def test_a_jpeg_of_any_coding_is_a_picture(marker):
+    """0xFFC2 begins the frame of a progressive JPEG."""
+    assert is_picture("image/jpeg", jpeg(40, 30, marker=marker))
+    assert not is_picture("image/jpeg", jpeg(60_000, 60_000, marker=marker))
 
 
 @pytest.mark.parametrize("size", [10, 100_000])

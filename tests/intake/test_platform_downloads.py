@@ -248,6 +248,16 @@ def test_moodle_groups(classroom, make_download):
     )
 
 
+def test_a_number_of_one_assignment_is_another_student_s_in_the_next(classroom, make_download):
+    files = {
+        f"Ada Lovelace_7_assignsubmission_file_/{NOTEBOOK_NAME}": notebook("ada"),
+        "Bo Li_7_assignsubmission_file_/additive-attention.ipynb": notebook("bo"),
+    }
+    report = collect([make_download(files)], classroom)
+    assert files_with_outcome(report, "refused") == [] and report.exit_code == 0
+    assert sorted(submitted_texts(classroom).values()) == ["ada", "bo"]
+
+
 # Blackboard
 
 
@@ -261,6 +271,7 @@ def test_moodle_groups(classroom, make_download):
         ("le 31 brumaire", "2026-11-20 14:03:22 UTC"),
         # Not the moment in the file's name.
         ("Friday, November 20, 2026 9:00:00 PM EST", "2026-11-20 14:03:22 UTC"),
+        ("Friday, November 20, 2026 9:00:00 AM EST", "2026-11-20 14:03:22 UTC"),
     ],
 )
 def test_blackboard(classroom, make_download, date, utc):

@@ -14,7 +14,7 @@ import nbformat
 import numpy as np
 import pytest
 
-from attention_labs import keras_start
+from attention_labs import keras_start, layers
 from autograder.authoring.lab import read_lab
 from autograder.authoring.verify import call_on_cases, judge_outcomes
 from autograder.core.course import read_course
@@ -54,6 +54,21 @@ def keras():
     import keras
 
     return keras
+
+
+def test_a_layer_that_cannot_be_made_leaves_the_usual_dtype(monkeypatch):
+    policies = ["float32"]
+    config = SimpleNamespace(
+        dtype_policy=lambda: policies[-1], set_dtype_policy=lambda name: policies.append(name)
+    )
+    monkeypatch.setitem(sys.modules, "keras", SimpleNamespace(config=config))
+
+    def fail():
+        raise TypeError("no layer")
+
+    with pytest.raises(TypeError, match="no layer"):
+        layers.asked_in_their_dtype(fail, np.ones(2, np.float16))
+    assert policies == ["float32", "float16", "float32"]
 
 
 _cases = {}

@@ -304,6 +304,11 @@ TOLD_NUMBERS = [
     ("norms", None, "The norm of the context vector is smallest, 0.10, at -1.00 times s"),
     ("slow turn", None, "At the beginning: a 1.00, b 0.25; at the end: a 0.00, b 0.75"),
     ("under a mask", None, "with 3 ticks: a attends to a 1.00; b attends to a 0.25, b 0.75"),
+    (
+        "under a mask",
+        (np.array([[0.5, 0.5], [0, 1]]), ["a", "b"], np.tri(2) > 0),
+        "with 3 ticks: a attends to a 0.50; b attends to a 0.00, b 1.00",
+    ),
     ("tables", None, "Ticks in each row: both, 1, 2; one, 2, 2"),
     ("three masks", None, "x, 1 cells hidden: a most at c, 1.00; b most at d, 0.75"),
     ("hidden", None, "Ones in each row: one, 1, 0; two, 2, 2"),

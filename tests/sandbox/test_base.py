@@ -619,6 +619,8 @@ def test_the_peak_of_a_call_s_memory_is_reported_with_its_group():
         (16, ["other"], False, 2, False),
         (16, [], True, 2, True),
         (16, [], True, 1, False),
+        (16, ["f"], False, 1.2, False),  # it is stopped at 1.5 times its shorter limit
+        (16, [], True, 1.2, False),
     ],
 )
 def test_what_needs_a_slow_function_is_stopped_early(

@@ -2,6 +2,7 @@
 
 import random
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +13,7 @@ from our_course import COURSE, ROOT, lab
 
 from autograder.cli import main
 from autograder.core.course import COURSE_VARIABLE
-from autograder.core.results import ResultReason
+from autograder.core.results import ResultReason, Verdict
 from autograder.gradebook.class_list import ClassList
 from autograder.gradebook.classroom import Classroom
 from autograder.grading.grade_submission import release_for_grading
@@ -380,6 +381,16 @@ def test_the_same_notebook_without_an_answer_is_no_pair(here, tmp_path):
     classroom = Classroom(tmp_path, COURSE)
     stub = results("ada", wrong=lab(LAB).exercises, kind=ResultReason.STUB, answer="")
     fill(classroom, {"ada": stub, "bob": stub})
+    count, page = read_page(classroom)
+    assert count == 0 and "No pair stands out." in page
+
+
+def test_two_files_without_any_answer_are_no_pair(here, tmp_path):
+    classroom = Classroom(tmp_path, COURSE)
+    missing = results("ada", wrong=lab(LAB).exercises, answer="")
+    rows = [replace(row, verdict=Verdict.MISSING) for row in missing.results]
+    missing = replace(missing, results=tuple(rows))
+    fill(classroom, {"ada": missing, "bob": missing})
     count, page = read_page(classroom)
     assert count == 0 and "No pair stands out." in page
 

@@ -1,6 +1,8 @@
 """A missing name is explained by the cell of the saved notebook that defines it."""
 
 import re
+import subprocess
+import sys
 
 import nbformat
 import pytest
@@ -125,3 +127,10 @@ def test_a_function_given_in_the_notebook_is_no_exercise_of_another_lab(
     output = capsys.readouterr().out
     assert "softmax is not defined yet. The cell that defines it begins with `def softmax" in output
     assert "Run > Run All Above Selected Cell" in output and "qkv-attention" not in output
+
+
+def test_the_functions_for_notebooks_are_offered_before_their_first_use():
+    """JupyterLab completes `autograder.` from this list."""
+    code = "import autograder; print(*dir(autograder))"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert {"check", "progress", "ready", "use_my_functions"} <= set(process.stdout.split())
