@@ -8,6 +8,7 @@ that are changed by a few units in the last place.
 """
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -91,9 +92,10 @@ def make_environment_of_other_processor() -> dict[str, str]:
     algebra libraries ignore the variables. Then only the changed inputs tell which results depend on the processor.
     """
     here = {str(library.get("architecture")) for library in threadpool_info()}
+    already_disabled = os.environ.get("NPY_DISABLE_CPU_FEATURES", "")
     return {
         "OPENBLAS_CORETYPE": "Haswell" if "Nehalem" in here else "Nehalem",
-        "NPY_DISABLE_CPU_FEATURES": " ".join(optional_cpu_features()),
+        "NPY_DISABLE_CPU_FEATURES": " ".join([already_disabled, *optional_cpu_features()]).strip(),
         **dict.fromkeys(THREAD_VARIABLES, "2"),
     }
 

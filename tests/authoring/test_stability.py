@@ -114,6 +114,16 @@ def test_other_arguments_do_not_move():
     assert perturbation.perturb_last_digits({"a": (0.3, "x")}) != {"a": (0.3, "x")}
 
 
+def test_cpu_features_that_are_disabled_here_stay_disabled_there(monkeypatch):
+    monkeypatch.setenv("NPY_DISABLE_CPU_FEATURES", "AVX512_SPR")
+    monkeypatch.setattr(stability, "optional_cpu_features", lambda: ["X86_V3"])
+    variables = stability.make_environment_of_other_processor()
+    assert variables["NPY_DISABLE_CPU_FEATURES"] == "AVX512_SPR X86_V3"
+    monkeypatch.delenv("NPY_DISABLE_CPU_FEATURES")
+    variables = stability.make_environment_of_other_processor()
+    assert variables["NPY_DISABLE_CPU_FEATURES"] == "X86_V3"
+
+
 def test_the_other_process_computes_as_another_processor():
     code = (
         "import json, sys, threadpoolctl; from autograder.authoring.stability import optional_cpu_features\n"
