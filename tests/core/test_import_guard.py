@@ -11,6 +11,7 @@ import pytest
 from command import autograder
 from nbformat.v4 import new_code_cell
 from our_course import COURSE, ROOT, release
+from PIL._imaging import new as compiled_function
 
 from autograder.authoring.lab import Lab, read_lab
 from autograder.authoring.skeleton import write_course
@@ -156,6 +157,7 @@ def test_outside_the_course_the_answer_keys_list_the_allowed_imports(tmp_path, m
         (pytest, "pytest"),
         (pytest.raises, "_pytest"),
         (pytest.Item, "_pytest"),
+        (compiled_function, "PIL"),
         (np.linalg, ""),
         (np.dot, ""),
         (np.ndarray, ""),

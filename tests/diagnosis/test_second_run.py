@@ -62,6 +62,7 @@ def explain(line, *shapes):
         ("y / x", [(3, 8), (3,)], "`y` would have shape (3, 1), and the shapes would fit."),
         ("np.sqrt(x * y)", [(5,), (6,)], "`*` multiplies two vectors number by number."),
         ("x + y", [(5, 4), (6, 4)], "from the end: 5 and 6 are not equal, and neither is 1."),
+        ("x + y", [(5, 1), (4, 3)], "from the end: 5 and 4 are not equal, and neither is 1."),
         ("y - np.outer(x, x)", [(4, 6), (4,)], "`np.outer` is made for two vectors"),
         ("layer(x, y, x[0])", [(4, 6), (6, 3)], "The error is raised inside `layer`, which this"),
         ("layer(x, y, x[0])", [(4, 6), (6, 3)], "You give it `y` as `w_1` and `x[0]` as `b_1`."),

@@ -555,6 +555,8 @@ def test_an_argument_that_changes_is_not_the_factor_where_the_factor_stays():
     assert describe_multiple([(1000, 8000), (1000, 8000)], cases) == text
     both = "In this case the result is 8 times too large, and `heads` is 8."
     assert describe_multiple([(1000, 8000), (1000, 16000)], cases) == both
+    cases[1] = cases[0]
+    assert describe_multiple([(1000, 8000), (1000, 8000)], cases) == text
 
 
 @pytest.mark.parametrize(

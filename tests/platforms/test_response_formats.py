@@ -82,6 +82,11 @@ def test_gradescope_gets_each_exercise_with_its_points_and_status():
     assert {test["visibility"] for test in reply["tests"]} == {"visible"}
 
 
+def test_gradescope_gets_no_status_of_an_exercise_without_points():
+    free = respond("gradescope", make_result("right", "free"))["tests"][1]
+    assert free["name"] == "free" and not {"score", "max_score", "status"} & free.keys()
+
+
 def test_a_verdict_without_a_description_is_told_by_its_state():
     (test,) = respond("prairielearn", make_result("late"))["tests"]
     assert test["message"] == "It takes too long."
