@@ -563,6 +563,16 @@ def test_a_cell_that_ends_its_process_is_the_last_and_says_why(event, status, re
     assert report.ended_process and report.outputs == [stop]
 
 
+def test_the_cells_of_a_submission_share_what_may_be_kept_of_their_outputs():
+    events = []
+    for _ in range(3):
+        text = {"output_type": "stream", "name": "stdout", "text": "x" * 400}
+        events += [({"op": "output", "output": text, "id": None, "update": False}, []), DONE]
+    run = PlannedDriver(*events, limits=RunLimits(output_bytes=1000))
+    runs = run.run_cells([make_cell("a"), make_cell("b"), make_cell("c")], [])
+    assert ["x" * 400 in str(report.outputs) for report, _ in runs] == [True, True, False]
+
+
 def test_a_test_cell_that_ends_the_process_shows_nothing():
     cells = [make_test_cell("f"), make_test_cell("g")]
     ((report, _),) = PlannedDriver(protocol.ChannelClosed("x")).run_cells(cells, [])
