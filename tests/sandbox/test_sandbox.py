@@ -1530,7 +1530,14 @@ def test_a_submission_leaves_no_open_file_behind(sandbox):
     before = count_open_files()
     for _ in range(3):
         sandbox.run([Cell("1")])
-    assert count_open_files() == before
+    # A process closes what belonged to a submission a moment after the submission has ended.
+    deadline = time.monotonic() + 10
+    after = count_open_files()
+    while after != before and time.monotonic() < deadline:
+        time.sleep(0.02)
+        after = count_open_files()
+    assert after.keys() == before.keys()
+    assert all(after[pid] <= before[pid] for pid in before), (before, after)
 
 
 def test_confinement_comes_before_any_other_import(tmp_path):
