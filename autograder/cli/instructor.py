@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -457,7 +457,7 @@ def _open_results_file(target: str | None) -> "Iterator[Callable[[Result], None]
         write_result(None)
     finally:
         if target != "-":
-            # Each line was flushed. Only a line that could not be written, and was reported with
-            # the file's name, is written again here.
-            with suppress(OSError):
-                file.close()
+            try:
+                file.close()  # tries once more to write a line that could not be written
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, target) from None

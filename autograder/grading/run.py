@@ -303,8 +303,7 @@ class _ClassGrader:
         try:
             # The autograder failed on this submission. If an earlier run has stored a valid result
             # for the same file, keep that result.
-            has_failed = bool(graded_submission.faults)
-            if has_failed and self._load_cached_result(submission) is not None:
+            if graded_submission.faults and self._load_cached_result(submission) is not None:
                 remark = " The mark that is there stands."
             else:
                 self._store_and_record(writer, submission, graded_submission, is_new)
