@@ -62,10 +62,10 @@ def test_a_lab_that_imports_one_of_the_courses_packages_allows_all(
     "error", ["PermissionError('locked')", "ConnectionError('refused')", "TimeoutError('late')"]
 )
 def test_only_a_file_that_is_not_there_is_told_as_missing(error):
-    with pytest.raises(AutograderError) as told:
+    with pytest.raises(AutograderError) as error_info:
         run_reference({"setup": f"raise {error}"}, "means", 10)
-    assert f"raises {error.partition('(')[0]}" in str(told.value)
-    assert "not there" not in str(told.value)
+    assert f"raises {error.partition('(')[0]}" in str(error_info.value)
+    assert "not there" not in str(error_info.value)
 
 
 def test_exercises_are_found_by_their_cells_and_what_they_build_on(tmp_path):

@@ -747,11 +747,11 @@ def test_lines_of_an_earlier_run_are_deleted_at_the_first_result(tmp_path, capsy
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="This system has no full device.")
 def test_a_results_file_on_a_full_disk_is_named():
     with (
-        pytest.raises(OSError) as told,
+        pytest.raises(OSError) as error_info,
         instructor._open_results_file("/dev/full") as write_result,
     ):
         write_result(make_row(1))
-    assert (told.value.errno, told.value.filename) == (errno.ENOSPC, "/dev/full")
+    assert (error_info.value.errno, error_info.value.filename) == (errno.ENOSPC, "/dev/full")
 
 
 @pytest.mark.parametrize(

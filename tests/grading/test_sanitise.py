@@ -160,13 +160,13 @@ def test_no_style_of_a_students_lays_a_link_over_what_stands_around_it(markup):
     assert "style" not in clean_output(output).data["text/html"]
 
 
-def png(width, height):
+def make_png(width, height):
     return base64.b64encode(
         base64.b64decode(PNG)[:16] + struct.pack(">II", width, height) + b"\x08\0" * 20
     ).decode()
 
 
-def jpeg(width, height, preamble=b"", marker=b"\xff\xc0"):
+def make_jpeg(width, height, preamble=b"", marker=b"\xff\xc0"):
     frame = marker + struct.pack(">HBHHB", 11, 8, height, width, 1) + b"\1\x11\0"
     return base64.b64encode(b"\xff\xd8" + preamble + frame + b"\xff\xd9").decode()
 
@@ -174,15 +174,15 @@ def jpeg(width, height, preamble=b"", marker=b"\xff\xc0"):
 @pytest.mark.parametrize("marker", [b"\xff\xc4", b"\xff\xc8", b"\xff\xcc", b"\xff\xdb"])
 def test_the_size_of_a_jpeg_is_that_of_its_frame_and_not_of_a_table_before_it(marker):
     table = marker + struct.pack(">HBHH", 9, 0, 60_000, 60_000) + b"\0\0"
-    assert is_picture("image/jpeg", jpeg(40, 30, table))
-    assert not is_picture("image/jpeg", jpeg(60_000, 60_000, table))
+    assert is_picture("image/jpeg", make_jpeg(40, 30, table))
+    assert not is_picture("image/jpeg", make_jpeg(60_000, 60_000, table))
 
 
 @pytest.mark.parametrize("marker", [b"\xff\xc0", b"\xff\xc2", b"\xff\xcf"])
 def test_a_jpeg_of_any_coding_is_a_picture(marker):
     """0xFFC2 begins the frame of a progressive JPEG."""
-    assert is_picture("image/jpeg", jpeg(40, 30, marker=marker))
-    assert not is_picture("image/jpeg", jpeg(60_000, 60_000, marker=marker))
+    assert is_picture("image/jpeg", make_jpeg(40, 30, marker=marker))
+    assert not is_picture("image/jpeg", make_jpeg(60_000, 60_000, marker=marker))
 
 
 @pytest.mark.parametrize("size", [10, 100_000])
@@ -204,17 +204,17 @@ def test_the_first_output_beyond_the_limit_is_replaced_by_a_remark(size, monkeyp
 def test_a_picture_is_of_a_size_that_a_browser_has_room_for():
     """A few kilobytes can declare a picture of 60,000 by 60,000 pixels."""
     exif = b"\xff\xe1" + struct.pack(">H", 2000) + b"x" * 1998
-    assert is_picture("image/png", PNG) and is_picture("image/png", png(4000, 3000))
+    assert is_picture("image/png", PNG) and is_picture("image/png", make_png(4000, 3000))
     assert is_picture(
         "image/jpeg",
-        jpeg(4000, 3000),
-    ) and is_picture("image/jpeg", jpeg(4000, 3000, exif))
+        make_jpeg(4000, 3000),
+    ) and is_picture("image/jpeg", make_jpeg(4000, 3000, exif))
     for mime, data in (
-        ("image/png", png(60_000, 60_000)),
-        ("image/png", png(0, 5)),
+        ("image/png", make_png(60_000, 60_000)),
+        ("image/png", make_png(0, 5)),
         ("image/png", PNG[:24]),
-        ("image/jpeg", jpeg(60_000, 60_000)),
-        ("image/jpeg", jpeg(60_000, 60_000, exif)),
+        ("image/jpeg", make_jpeg(60_000, 60_000)),
+        ("image/jpeg", make_jpeg(60_000, 60_000, exif)),
         ("image/jpeg", "/9j/" + "A" * 400),
         ("image/jpeg", PNG),
     ):
@@ -338,8 +338,8 @@ def test_an_error_s_name_is_cut_to_a_length():
 def test_a_picture_has_up_to_so_many_pixels_and_characters(monkeypatch):
     most = sanitise.MAX_PICTURE_PIXELS
     for mime, make_picture, factors in (
-        ("image/png", png, (most, 1)),
-        ("image/jpeg", jpeg, (8_000, most // 8_000)),
+        ("image/png", make_png, (most, 1)),
+        ("image/jpeg", make_jpeg, (8_000, most // 8_000)),
     ):
         width, height = factors
         assert is_picture(mime, make_picture(width, height))

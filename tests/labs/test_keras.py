@@ -63,11 +63,11 @@ def test_a_layer_that_cannot_be_made_leaves_the_usual_dtype(monkeypatch):
     )
     monkeypatch.setitem(sys.modules, "keras", SimpleNamespace(config=config))
 
-    def fail():
+    def raise_type_error():
         raise TypeError("no layer")
 
     with pytest.raises(TypeError, match="no layer"):
-        layers.asked_in_their_dtype(fail, np.ones(2, np.float16))
+        layers.asked_in_their_dtype(raise_type_error, np.ones(2, np.float16))
     assert policies == ["float32", "float16", "float32"]
 
 
