@@ -231,6 +231,11 @@ def test_commands_for_instructors_refuse_in_one_sentence(student_folder, command
         ('renamed = { "/abs" = "fine.txt" }', "leads out of the zip's folder"),
         ('renamed = { "a\\\\..\\\\b" = "fine.txt" }', "leads out of the zip's folder"),
         ('renamed = { "C:x" = "fine.txt" }', "leads out of the zip's folder"),
+        ('renamed = { "a.txt" = "../secret.txt" }', "is not for students"),
+        ('renamed = { "a.txt" = "/etc/hostname" }', "leads out of the course"),
+        ('renamed = { "a.txt" = "solutions/one.py" }', "is not for students"),
+        ('renamed = { "a.txt" = "out.txt" }', "leads out of the course"),
+        ('renamed = { "a.txt" = "answers.txt" }', "is not for students"),
     ],
 )
 def test_what_a_course_names_stays_inside_its_zip(tmp_path, entry, problem):

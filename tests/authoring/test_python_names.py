@@ -121,6 +121,15 @@ def test_a_name_that_a_comprehension_binds_comes_from_no_other_cell(source, name
     assert find_external_names(source) == names
 
 
+@pytest.mark.parametrize(
+    "magic", ["%timeit g(x)", "!ls", "if x:\n    %timeit g(x)", "with x:\n\t!ls"]
+)
+def test_a_line_of_magic_is_ignored_and_the_lines_around_it_are_not(magic):
+    """A line of magic may be the only statement of a block, which must not become empty."""
+    names = find_external_names(f"h(y)\n{magic}\nk = h")
+    assert names - {"x"} == {"h", "y"}
+
+
 def test_code_that_is_no_python_has_no_names():
     tree = python_names.parse_code("x = (")
     assert tree is None and python_names.parse_code("x = \0") is None

@@ -537,6 +537,52 @@ def test_after_one_comparison_that_takes_too_long_no_other_is_made(monkeypatch):
     assert calls == [1.0]
 
 
+CELL = """\
+class Layer:
+    def call(self, x):
+        return self.weights @ x
+
+def attend(x):
+    return 1 / x
+
+def outer(x):
+    def inner(y):
+        return attend(y)
+    return inner(x)
+
+def broken(x):
+    return [][x]
+
+def nested(x):
+    def inner(y):
+        return [1 / k for k in [y]]
+    return inner(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "within"),
+    [
+        ("attend", "6: return 1 / x", "attend"),
+        ("outer", "6: return 1 / x", "attend"),
+        ("broken", "14: return [][x]", "broken"),
+        ("nested", "18: return [1 / k for k in [y]]", "nested"),
+        ("use_layer", "3: return self.weights @ x", "Layer"),
+    ],
+)
+def test_an_error_comes_with_its_line_and_the_function_or_class_that_a_cell_defines(
+    tmp_path, name, line, within
+):
+    """Exercises ask for a function or a class, not for a method or an inner function."""
+    path = tmp_path / "cell.py"
+    path.write_text(CELL)
+    space = {"__name__": "__main__"}
+    exec(compile(CELL, str(path), "exec"), space)
+    space["use_layer"] = space["Layer"]().call
+    outcome = call_student_function(space[name], Inputs((0,)))
+    assert (outcome.line, outcome.within) == (line, within)
+
+
 @pytest.mark.parametrize(("within", "cause"), [("softmax", "softmax"), ("answer", ""), ("", "")])
 def test_a_stub_in_another_exercise_is_the_cause(within, cause):
     outcome = CallOutcome(None, "error", "NotImplementedError", within=within)

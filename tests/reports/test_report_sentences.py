@@ -586,6 +586,22 @@ def test_the_best_labs_make_the_result_and_the_others_say_so():
     assert nothing == StudentTermResult((labs[3],))
 
 
+@pytest.mark.parametrize(
+    ("share", "decimals", "result", "grade"),
+    [
+        (Fraction(8994, 10000), 1, "89.9", "B"),
+        (Fraction(8995, 10000), 1, "90.0", "A"),
+        (Fraction(8995, 10000), 2, "89.95", "B"),
+        (Fraction(89, 100), 0, "89", "B"),
+        (Fraction(179, 200), 0, "90", "A"),
+    ],
+)
+def test_a_grade_is_that_of_the_rounded_result(share, decimals, result, grade):
+    rules = TermRules({}, decimals=decimals, grades=((Fraction(90), "A"), (Fraction(0), "B")))
+    term = term_module._compute_student_term(rules, [contribution(LabStatus.COUNTS, share, "a")])
+    assert (term.exact, str(term.result), term.grade) == (100 * share, result, grade)
+
+
 def test_the_table_of_the_term_leaves_empty_what_does_not_count_yet():
     people = {
         "ada": Person(student="ada", first="Ada", last="L", email="a@x", section="1"),

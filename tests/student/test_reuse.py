@@ -367,6 +367,26 @@ def test_a_helper_under_another_name_is_saved_with_that_name(tmp_path, monkeypat
     assert reuse._run_source(source, "top")([1, 3, 2]) == 3
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return helper(x)",
+        "return [helper(i) for i in [x]][0]",
+        "return (lambda i: helper(i))(x)",
+        "def inner(i):\n        return helper(i)\n    return inner(x)",
+        "def inner(i):\n        return [helper(k) for k in [i]][0]\n    return inner(x)",
+        "class Inner:\n        y = helper(3)\n    return x + 1",
+    ],
+)
+def test_a_helper_is_saved_wherever_the_function_uses_it(tmp_path, body):
+    path = tmp_path / "cell.py"
+    path.write_text(f"def helper(x):\n    return x + STEP\n\n\ndef top(x):\n    {body}\n")
+    space = {"__name__": "__main__", "STEP": 1}
+    exec(compile(path.read_text(), str(path), "exec"), space)
+    source = "\n".join(reuse._collect_required_sources("top", space["top"], space))
+    assert reuse._run_source(source, "top")(3) == 4
+
+
 def save(folder, source, name="double"):
     text = f"{reuse._DIGEST_PREFIX}{reuse._hash_source(source)}: x\n{source}"
     (folder / f"{name}.py").write_text(text)
