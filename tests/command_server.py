@@ -35,6 +35,7 @@ import autograder.reports.feedback_zips
 import autograder.reports.terminal
 import autograder.student.check_notebook
 import autograder.student.workspace  # noqa: F401
+import course_import.importer
 import course_import.record_calls  # noqa: F401
 from autograder.authoring.lab import read_lab
 from autograder.sandbox.choice import explain_unavailability

@@ -5,7 +5,13 @@ import ast
 import pytest
 
 from course_import.assertions import read_assertions
-from course_import.comparisons import _holds_value, asks_for_form, compares_part, make_comparison
+from course_import.comparisons import (
+    _choose_element,
+    _holds_value,
+    asks_for_form,
+    compares_part,
+    make_comparison,
+)
 
 NAMES = {"f", "x"}
 
@@ -112,6 +118,29 @@ def test_an_assertion_asks_for_a_form_or_a_part(source, form, part):
     (assertion,) = read_assertions(f"assert {source}", names_to_define={"f"})
     assert asks_for_form(assertion, "f", False) == form
     assert compares_part(assertion, "f", False) == part
+
+
+@pytest.mark.parametrize(
+    ("side", "element"),
+    [
+        ("[f(x) for x in data]", "f(x)"),
+        ("sum(f(x) for x in data)", "f(x)"),
+        ("(f(x), 3)", "f(x)"),
+        ("[[f(x) for x in row] for row in data]", "f(x)"),
+        ("[f(x), f(y)]", "f(x)"),  # two calls, of which the same is said
+        ("(f(x)[0], f(x)[1])", "(f(x)[0], f(x)[1])"),
+        ("f(x) + f(x)", "f(x) + f(x)"),
+        ("f(x) + f(y)", None),
+        ("f([f(x)])", None),  # the list is an argument, and no list of results
+        ("f([1, 2])", "f([1, 2])"),
+    ],
+)
+def test_of_a_list_of_results_one_is_compared(side, element):
+    def is_subject(node):
+        return isinstance(node, ast.Call) and ast.unparse(node.func) == "f"
+
+    found = _choose_element(ast.parse(side, mode="eval").body, is_subject)
+    assert (found and ast.unparse(found)) == element
 
 
 @pytest.mark.parametrize(

@@ -431,6 +431,13 @@ def test_a_roster_is_another_class_s_from_three_strangers_on(classroom):
     assert "xi" in read_class_list(classroom).people
 
 
+def test_a_student_whose_folder_is_named_by_another_identifier_is_no_stranger(classroom):
+    enrol(classroom, "Login,Student ID\nada,11\nbo,12\ncy,13\n")
+    for number in ("11", "12", "13"):
+        submit(classroom, number)
+    assert read_class_list(classroom).people.keys() == {"11", "12", "13"}
+
+
 def test_of_many_strangers_the_first_few_are_named():
     names = [f"s{number}" for number in range(MAX_NAMES_SHOWN)]
     assert _join_names_with_ellipsis(names).endswith(f" and {names[-1]}")
