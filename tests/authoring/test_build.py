@@ -272,6 +272,7 @@ def test_the_pages_are_built():
     assert build_page_notebooks(COURSE, check=True) == []
 
 
+@pytest.mark.long
 def test_an_edited_student_notebook_is_drift_and_building_restores_it(copy):
     path = copy / "notebooks" / "additive-attention" / "additive-attention.ipynb"
     original = path.read_bytes()
@@ -285,6 +286,7 @@ def test_an_edited_student_notebook_is_drift_and_building_restores_it(copy):
     assert find_drift(copy) == []
 
 
+@pytest.mark.long
 def test_a_changed_solution_changes_its_own_files_only(copy):
     path = copy / "solutions" / "additive-attention" / "additive-attention.ipynb"
     notebook = nbformat.read(path, as_version=4)
@@ -317,6 +319,7 @@ def test_a_different_key_is_drift(copy):
     assert len(find_drift(copy)) == 1
 
 
+@pytest.mark.long
 def test_a_key_without_exercise_is_drift_and_building_deletes_it(copy):
     path = smallest_lab(copy).course.answer_key_folder("additive-attention") / "no_more.key"
     path.write_bytes(b"old")
@@ -428,6 +431,7 @@ def test_a_cell_that_raises_is_named_and_what_the_kernel_logs_is_not_shown(capfd
     assert "frozen" not in capfd.readouterr().err
 
 
+@pytest.mark.long
 def test_what_a_kernel_that_dies_has_logged_is_shown():
     dies = nbformat.v4.new_code_cell(f"{LOG}\nos._exit(1)")
     with pytest.raises(BuildError, match=r"died before the last cell\. It logged: .*frozen"):

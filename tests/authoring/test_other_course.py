@@ -300,6 +300,7 @@ write_files(Path("."), make_engine_project_files())
 
 
 @needs_sandbox
+@pytest.mark.long
 def test_a_package_of_one_lab_suffices_to_grade_it(course, tmp_path):
     package_path = tmp_path / "words.zip"
     run_command(course, "package", "gradescope", WORDS, "--output", package_path)

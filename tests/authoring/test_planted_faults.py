@@ -727,6 +727,7 @@ def test_arrays_outside_the_domain_do_not_stop_the_build(monkeypatch):
         )
 
 
+@pytest.mark.long
 def test_the_solution_of_a_new_course_gets_its_points(course_folder):
     change_notebook(course_folder, lambda cells: cells.append(new_code_cell("1 + 1", id="more")))
     built = autograder("build", cwd=course_folder)

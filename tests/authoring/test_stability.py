@@ -183,6 +183,7 @@ def test_the_build_refuses_the_least_squares_of_an_old_shift_matrix(tmp_path):
     )
 
 
+@pytest.mark.long
 def test_a_process_that_fails_is_an_error_of_the_build(tmp_path):
     lab = read_lab(read_course(ROOT), "additive-attention")
     with pytest.raises(

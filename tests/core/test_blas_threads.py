@@ -35,8 +35,10 @@ def threads_after(code, **env):
     "code",
     [
         "import numpy\nfrom autograder import check",
-        "from autograder import check\nimport numpy",
-        "import numpy\nfrom autograder import check, progress, ready",
+        pytest.param("from autograder import check\nimport numpy", marks=pytest.mark.long),
+        pytest.param(
+            "import numpy\nfrom autograder import check, progress, ready", marks=pytest.mark.long
+        ),
     ],
 )
 def test_a_lab_s_set_up_leaves_one_thread(code):

@@ -251,6 +251,7 @@ def test_marking_refuses_it_in_a_notebook_s_own_code_and_not_in_its_libraries():
     assert [run.status for run in other_runs] == ["ok", "ok"]
 
 
+@pytest.mark.long
 def test_the_imports_of_a_set_up_are_loaded_once_for_all_submissions():
     lab = read_lab(COURSE, "attention-masks")
     sandbox = get_sandbox(lab, "none")

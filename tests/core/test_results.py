@@ -56,12 +56,32 @@ def machine_fields(sandbox, softmax, stable_softmax):
 @pytest.mark.parametrize(
     ("softmax", "stable_softmax", "kind", "cause"),
     [
-        (OVER_EVERYTHING, CALLS, ResultReason.FOLLOWED, "softmax"),
-        (OVER_EVERYTHING, CALLS_AND_FAILS, ResultReason.JUDGED, "softmax"),
-        (STUB, CALLS_AND_FAILS, ResultReason.JUDGED, "softmax"),
-        (OVER_EVERYTHING, STUB.replace("softmax", "stable_softmax"), ResultReason.STUB, None),
+        pytest.param(
+            OVER_EVERYTHING,
+            CALLS,
+            ResultReason.FOLLOWED,
+            "softmax",
+            id="followed",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            OVER_EVERYTHING,
+            CALLS_AND_FAILS,
+            ResultReason.JUDGED,
+            "softmax",
+            id="wrong too",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(STUB, CALLS_AND_FAILS, ResultReason.JUDGED, "softmax", id="calls a stub"),
+        pytest.param(
+            OVER_EVERYTHING,
+            STUB.replace("softmax", "stable_softmax"),
+            ResultReason.STUB,
+            None,
+            id="stub",
+            marks=pytest.mark.long,
+        ),
     ],
-    ids=["followed", "wrong too", "calls a stub", "stub"],
 )
 def test_other_wording_changes_no_machine_field(
     sandbox, monkeypatch, softmax, stable_softmax, kind, cause

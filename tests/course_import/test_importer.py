@@ -764,6 +764,7 @@ assert max(counts) < 5
 ]
 
 
+@pytest.mark.long
 def test_an_assertion_without_comparison_becomes_a_test_function(course):
     assert "10 points of 10 came over as they were." in import_cells(
         course, SEVERAL_ANSWERS, name="several"
@@ -1167,6 +1168,7 @@ assert len(s) == 2 and isinstance(s, Stack)
 
 
 @needs_sandbox
+@pytest.mark.long
 def test_a_class_is_asked_by_what_its_objects_do(course):
     report = import_cells(course, STACK, name="stacks")
     assert "3 points of 3 came over as they were" in report and "not:" not in report
@@ -1241,6 +1243,7 @@ assert np.allclose(line.coef, [2, 1])
 
 
 @needs_sandbox
+@pytest.mark.long
 def test_an_object_of_any_package_is_asked_by_its_methods_and_attributes(course):
     report = import_cells(course, FITTED, name="fits")
     assert "4 points of 4 came over as they were" in report and "not:" not in report, report
@@ -1299,6 +1302,7 @@ np.testing.assert_allclose(v, before)
 
 
 @needs_sandbox
+@pytest.mark.long
 def test_a_property_stays_a_property(course):
     """A right answer of another sign or order passes the author's tests, and so it passes here."""
     report = import_cells(course, FREE, name="free")
@@ -1399,6 +1403,7 @@ def test_the_name_to_assign_stays_in_otters_cell(course):
 
 
 @needs_sandbox
+@pytest.mark.long
 def test_types_of_a_package_whose_names_are_all_imported_can_be_asked(course):
     cells = [
         code_cell("from fractions import *\nfrom random import *"),
@@ -1420,6 +1425,7 @@ def test_types_of_a_package_whose_names_are_all_imported_can_be_asked(course):
     check_scores(course, lab, "answer_half", scores)
 
 
+@pytest.mark.long
 def test_a_task_becomes_a_question_for_a_person(course):
     task = new_markdown_cell(
         "Plot what you found.\n\n=== BEGIN MARK SCHEME ===\nLabels: 1\n=== END MARK SCHEME ==="

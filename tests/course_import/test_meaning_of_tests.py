@@ -384,6 +384,7 @@ GROUPS = {
     "texts-and-dates": TEXTS_AND_DATES,
     "effects": EFFECTS,
 }
+SHORT_GROUPS = ("setups", "changes", "texts-and-dates")  # that `make test` runs
 
 
 def write_given_cell(kinds):
@@ -478,7 +479,17 @@ def import_notebook(course, notebook, name, exit_code=0):
     return ran.stdout
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize(
+    "group",
+    [
+        *SHORT_GROUPS,
+        *(
+            pytest.param(name, marks=pytest.mark.long)
+            for name in GROUPS
+            if name not in SHORT_GROUPS
+        ),
+    ],
+)
 def test_our_verdict_is_that_of_the_authors_assertions(course, group):
     kinds = GROUPS[group]
     given = write_given_cell(kinds.values())

@@ -60,6 +60,7 @@ def classroom(classroom, prepared):
     return classroom
 
 
+@pytest.mark.long
 def test_it_stays_over_every_new_grading_of_the_same_answer_and_is_everywhere(classroom):
     before = raw_score(classroom, "ada")
     change_mark(classroom, "ada", score=1.5, extra=0.5, comment="Nearly.")

@@ -313,6 +313,7 @@ def test_limits_and_where_a_lab_reads_its_settings(course_copy, monkeypatch):
     } == {"positions"}
 
 
+@pytest.mark.long
 def test_a_new_version_of_what_a_lab_imports(course_copy, monkeypatch):
     original = compute_fingerprints(course_copy)
     real = fingerprint.metadata.version

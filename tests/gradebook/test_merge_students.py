@@ -74,6 +74,7 @@ def files_of(classroom):
     }
 
 
+@pytest.mark.long
 def test_a_folder_of_another_lab_is_merged_with_its_mark(split):
     write_file(split.submitted / "ada" / "attention-masks" / "attention-masks.ipynb", b"other lab")
     write_file(split.results / "Ada Lovelace" / f"{LAB}.feedback", "printed")

@@ -395,6 +395,7 @@ def test_a_new_due_date_in_the_roster_extends_the_due_date_of_the_formgrader(cla
     assert marks["bo", LAB].penalty > 0
 
 
+@pytest.mark.long
 def test_what_was_dropped_may_count_again(classroom, prepared):
     fill(classroom, {"ada": results("ada", ["stable_softmax"])}, gradebook=prepared)
     full_marks = read_marks_again(classroom)["ada", LAB]
@@ -592,6 +593,7 @@ def test_plain_nbgrader_takes_off_the_same(classroom, prepared, monkeypatch):
     assert nbgrader_penalties == pytest.approx(expected)
 
 
+@pytest.mark.long
 def test_a_manual_mark_keeps_its_part_of_the_points(classroom, prepared):
     """Regression: 3 of 3 points became 3 of 6, and 3 of 2."""
     marks = {"ada": results("ada"), "bo": results("bo")}

@@ -203,6 +203,7 @@ def test_a_due_date_and_an_extension_count_at_the_next_run(copy):
     assert read_gradebook(copy, "cleo").penalty == pytest.approx(0.2 * 3.5)
 
 
+@pytest.mark.long
 def test_the_course_can_give_an_exercise_other_points_or_drop_it(copy):
     settings = with_a_due_date(copy)
     (copy / "course.toml").write_text(settings + f"points = {{ {EXERCISE} = 3 }}\n")
@@ -265,6 +266,7 @@ def test_force_grades_all_again_and_manual_marks_stay(copy):
     assert not any(row.needs_manual_grade for row in rows)
 
 
+@pytest.mark.long
 def test_a_replaced_submission_takes_its_own_time_with_it(course, tmp_path):
     course = shutil.copytree(course, tmp_path / course.name)
     with_a_due_date(course)

@@ -294,6 +294,7 @@ def write_term(room, facts, labs, attempts) -> None:
 
 
 @pytest.mark.parametrize("seed", mark_later_ones_long(range(WHOLE_TERMS), 2))
+@pytest.mark.long
 def test_whole_terms_agree_with_the_model(tmp_path, monkeypatch, seed):
     facts = model.random_term(1_000_000 + seed)
     course = replace(COURSE, labs=model.LABS, policy=facts.policy, lab=facts.labs, term=facts.term)

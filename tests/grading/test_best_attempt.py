@@ -188,6 +188,7 @@ def test_the_last_counts_where_nothing_is_said(classroom):
     assert not grade(classroom).faults and table(classroom)["ada"]["raw_score"] == "3.0"
 
 
+@pytest.mark.long
 def test_the_report_follows_a_change_of_the_policy_and_manual_marks_stay(classroom):
     """Ada's attempts earn 4 in time, or 7 five days late, which is 3.5; nothing is graded again."""
     collect_attempt(classroom, "ada", "2026-11-02-17-00-00", make_submission("attention"))
@@ -228,6 +229,7 @@ def test_the_report_follows_a_change_of_the_policy_and_manual_marks_stay(classro
     assert row()[:3] == ("10.0", "5.0", "complete")
 
 
+@pytest.mark.long
 def test_the_report_says_that_attempts_are_not_graded_yet(classroom):
     classroom.course = replace(classroom.course, policy={})
     collect_attempt(classroom, "ada", "2026-11-01-10-00-00", make_submission())
@@ -247,6 +249,7 @@ def test_the_report_says_that_attempts_are_not_graded_yet(classroom):
 
 
 @pytest.mark.parametrize("extension", [None, timedelta(days=6)])
+@pytest.mark.long
 def test_the_formgraders_due_dates_and_extensions_count_for_the_choice(classroom, extension):
     """Only the gradebook has a due date: 4 points in time, or 7 five days late, which is 3.5."""
     classroom.course = replace(classroom.course, lab={})
@@ -269,6 +272,7 @@ def test_of_equal_ones_the_newest(classroom):
     assert table(classroom)["ada"]["timestamp"] == "2026-11-01 12:00:00"
 
 
+@pytest.mark.long
 def test_a_link_among_the_attempts_is_none(classroom):
     collect_attempt(classroom, "ada", "2026-11-01-10-00-00", make_submission("alignment"))
     collect_attempt(classroom, "bo", "2026-11-01-10-00-00", make_submission())
@@ -318,6 +322,7 @@ def test_an_attempt_that_is_right_in_part_counts_its_points():
     assert find_best_attempt(("ada", LAB), attempts, policy, Deadlines()) == "earlier"
 
 
+@pytest.mark.long
 def test_the_report_takes_over_a_time_that_collect_has_corrected(classroom):
     """`collect --timezone` corrects times; a newer notebook that is not graded changes none."""
     classroom.course = replace(classroom.course, policy={})

@@ -142,6 +142,7 @@ def test_a_due_date_goes_with_its_line_and_one_of_the_gradebooks_own_stays(tmp_p
         assert set_and_read(None) == due.replace(tzinfo=None)
 
 
+@pytest.mark.long
 def test_a_class_to_try_things_on_keeps_its_due_date(tmp_path):
     import sample_class
     from our_course import COURSE, lab

@@ -147,6 +147,7 @@ def test_a_mistake_is_named_and_what_only_it_broke_is_followed_through(graded_cl
 
 
 @pytest.mark.parametrize("names_it", [True, False])
+@pytest.mark.long
 def test_all_second_runs_share_the_time_of_one(names_it):
     """An answer that does not name the wrong exercise gets no second run."""
     time_limits = []
@@ -173,6 +174,7 @@ def test_all_second_runs_share_the_time_of_one(names_it):
     assert time_limits[1:] == sorted(set(time_limits[1:]), reverse=True)
 
 
+@pytest.mark.long
 def test_a_helper_in_another_cell_is_followed_through_too():
     """The answer calls a helper in a third cell, and the helper calls the wrong exercise."""
     name = "qkv-attention"
@@ -236,6 +238,7 @@ INNER = {
 
 
 @pytest.mark.parametrize(("code", "calls"), INNER.values(), ids=INNER)
+@pytest.mark.long
 def test_an_inner_function_of_an_exercises_name_is_not_that_exercise(code, calls):
     name = "multi-head-attention"
     signature = "queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None"
@@ -288,6 +291,7 @@ def test_marking_a_lab_draws_nothing_and_imports_nothing_to_draw_with(name):
     assert texts_at_the_end(name, ASKS) == ["bare\n"]
 
 
+@pytest.mark.long
 def test_a_submission_that_draws_keeps_its_figure_and_waits_for_no_import():
     draws = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"
     assert texts_at_the_end(LAB, f"{ASKS}\n{draws}")[0] == "drawn\n"
@@ -416,6 +420,7 @@ def marks_of(classroom, student):
         return book.find_submission_notebook(LAB, LAB, student).score
 
 
+@pytest.mark.long
 def test_a_changed_submission_replaces_its_old_marks(tmp_path):
     submit(tmp_path, "ada", perfect(LAB))
     autograder("grade", LAB, "--classroom", tmp_path)
@@ -584,6 +589,7 @@ def test_check_says_what_the_grader_says(graded_class):
     assert path.read_bytes() == original_bytes
 
 
+@pytest.mark.long
 def test_a_cause_is_traced_only_to_what_an_answer_calls(tmp_path):
     """`stable_softmax(` contains `softmax(`, but is no call of it."""
     other_lab = "qkv-attention"

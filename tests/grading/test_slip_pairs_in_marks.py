@@ -21,6 +21,7 @@ def exercise():
     add_slip_pairs.cache_clear()
 
 
+@pytest.mark.long
 def test_a_mark_names_every_pair_as_the_check_does(exercise):
     test_cases, misconceptions = add_slip_pairs(exercise)
     key = answer_key.load_exercise_key(NAME)

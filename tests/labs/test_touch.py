@@ -61,6 +61,7 @@ def test_the_picture_is_an_output_of_its_own_for_pages_without_a_kernel(displaye
     assert "after 0 steps" in displayed_bundles.alt
 
 
+@pytest.mark.long
 def test_the_copying_head_follows_the_step(displayed_bundles):
     copying = np.zeros((4, 4))
     copying[[2, 3], [1, 2]] = 1
@@ -81,6 +82,7 @@ def test_the_picture_and_its_alt_text_follow(displayed_bundles):
     assert "0.100 to 0.100" in displayed_bundles.alt
 
 
+@pytest.mark.long
 def test_a_mask_of_ones_own_and_one_turned_round(displayed_bundles):
     touch.mask(lambda scores, visible: np.where(visible, 0.5, 0.0), np.zeros((2, 2)), WORDS)
     buttons, _, *rows = displayed_bundles.controls

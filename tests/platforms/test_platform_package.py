@@ -83,6 +83,7 @@ def read_folder(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
+@pytest.mark.long
 def test_packages_of_the_same_lab_have_the_same_bytes(packages, tmp_path):
     (second_zip,) = write_package("gradescope", COURSE, [LAB], tmp_path / "again.zip")
     assert second_zip.read_bytes() == (packages / "zips" / f"{LAB}.zip").read_bytes()

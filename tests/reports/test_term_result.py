@@ -279,6 +279,7 @@ def test_a_students_page(term):
     )
 
 
+@pytest.mark.long
 def test_the_pages_are_archived_and_the_report_agrees(term):
     write_student_term_pages(term, NOVEMBER_20)
     lines = list(write_feedback_archives(term, [], []))

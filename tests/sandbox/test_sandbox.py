@@ -144,6 +144,7 @@ def test_the_sandbox_works_here():
     assert Bubblewrap.explain_unavailability() == ""
 
 
+@pytest.mark.long
 def test_forks_are_made_cheap_by_huge_pages():
     version = tuple(map(int, re.findall(r"\d+", platform.release())[:2]))
     if version < (6, 1) or not Path("/sys/kernel/mm/transparent_hugepage").exists():
@@ -958,6 +959,7 @@ def test_output_flood(sandbox):
     assert "are kept" in text_of(run)
 
 
+@pytest.mark.long
 def test_flood_of_displays(sandbox):
     run = attack(
         sandbox, "from IPython.display import display\nfor i in range(2000): display(i)", outputs=50
@@ -965,6 +967,7 @@ def test_flood_of_displays(sandbox):
     assert len(run.outputs) == 51 and "are kept" in run.outputs[-1]["text"]
 
 
+@pytest.mark.long
 def test_flood_of_shell_output(sandbox):
     run = attack(sandbox, "!yes", output_bytes=200_000, cell_seconds=1)
     assert run.status == "timeout" and len(json.dumps(run.outputs)) < 250_000
@@ -1173,6 +1176,7 @@ def test_a_slow_answer_and_an_endless_one_get_different_sentences(sandbox, body,
     assert runs[3].status == "ok"
 
 
+@pytest.mark.long
 def test_an_answer_that_gets_on_is_slow_and_not_endless(sandbox):
     cell = Cell(f"{BURN}\ndef slow(x):\n    burn(0.1)\n    return x")
     run = sandbox.run([cell, Cell("", exercise="slow", call_inputs=[inputs(1)] * 20)], HALF)[1]
@@ -1916,7 +1920,9 @@ def test_after_a_flood_three_errors_of_a_cell_are_kept():
     assert [output.get("evalue") for output in outputs.to_list()] == ["0", "1", "2", None]
 
 
-@pytest.mark.parametrize("moment", [0.3, 0.6, 1.0])
+@pytest.mark.parametrize(
+    "moment", [0.3, *(pytest.param(s, marks=pytest.mark.long) for s in (0.6, 1.0))]
+)
 def test_a_kill_at_any_moment_of_a_start_leaves_no_file(tmp_path, moment):
     """A `kill -9` during the start once left a folder for ever; now no folder is made."""
     code = "from autograder.sandbox.bubblewrap import Bubblewrap\nwith Bubblewrap(): print('+', flush=True); input()"

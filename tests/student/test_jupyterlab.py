@@ -141,6 +141,7 @@ def test_jupyterlab_learns_of_narrow_and_of_dark_screens(launch_record, tmp_path
     }
 
 
+@pytest.mark.long
 def test_a_kernel_says_what_is_missing_before_the_set_up_has_run(launch_record, tmp_path):
     """A real kernel; PYTHONSTARTUP names the file that it runs first."""
     from jupyter_client.manager import run_kernel

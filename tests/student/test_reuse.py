@@ -121,6 +121,7 @@ def test_a_function_that_passed_is_used_in_the_next_lab(work_with_function):
     assert "1 is yours" in list_text
 
 
+@pytest.mark.long
 def test_helpers_of_one_name_in_two_labs_do_not_meet(work):
     """`stable_softmax` came with a `softmax` of two arguments; the later lab's has one."""
     pass_it(work, RIGHT.replace("highest", "softmax"))
@@ -164,6 +165,7 @@ def test_reuse_can_be_switched_off(work_with_function):
     assert texts[1].startswith("function")
 
 
+@pytest.mark.long
 def test_a_failing_function_does_not_replace_the_saved_one(work_with_function):
     work = work_with_function
     original = (work / reuse.REUSE_FOLDER / "stable_softmax.py").read_bytes()
@@ -171,12 +173,14 @@ def test_a_failing_function_does_not_replace_the_saved_one(work_with_function):
     assert (work / reuse.REUSE_FOLDER / "stable_softmax.py").read_bytes() == original
 
 
+@pytest.mark.long
 def test_a_copy_of_a_lab_counts_and_the_last_one_that_passed_is_used(work_with_function):
     work = work_with_function
     pass_it(work, RIGHT.replace("SHIFT = 0.0", "SHIFT = 1.0"), "qkv-attention copy")
     assert "SHIFT = 1.0" in (work / reuse.REUSE_FOLDER / "stable_softmax.py").read_text()
 
 
+@pytest.mark.long
 def test_outside_a_students_folder_nothing_is_kept(work):
     (work / START_PAGE).unlink()
     assert "correct in all" in pass_it(work)
