@@ -82,8 +82,8 @@ def _grade_small_class() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         pytest.MonkeyPatch.context() as patch,
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(io.StringIO()),
+        contextlib.redirect_stdout(io.StringIO()) as output,
+        contextlib.redirect_stderr(output),
     ):
         work_here(patch.setattr)
         for lab in labs:
@@ -92,7 +92,7 @@ def _grade_small_class() -> None:
             path.write_text(nbformat.writes(perfect(lab)), "utf-8")
         for command in ("grade", "feedback", "report"):
             code = run_command([command, "--classroom", folder])
-            assert code == 0, f"`autograder {command}` ends with {code}"
+            assert code == 0, f"`autograder {command}` ends with {code}: {output.getvalue()}"
 
 
 if __name__ == "__main__":
