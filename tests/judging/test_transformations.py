@@ -642,3 +642,16 @@ def test_two_mistakes_are_not_named_where_they_contradict_a_right_case():
     )
     finding = judge_answer(answer, case_inputs=random_inputs([*matrices, (2, 3, 4)]))
     assert finding.misconception != "halved + other-sign"
+
+
+@pytest.mark.parametrize(
+    ("function", "is_combined"),
+    [
+        (lambda x: x.cumsum(axis=-1)[..., :-1] ** 3, False),
+        (lambda x: x.cumsum(axis=-1) ** 3, True),
+    ],
+)
+def test_a_misconception_of_another_shape_is_not_combined(function, is_combined):
+    misconception = Misconception("cubed", "You cube it.", "Why?", function)
+    finding = judge_answer(lambda x: -function(x), misconceptions=[misconception])
+    assert (finding.misconception == "cubed + other-sign") is is_combined
