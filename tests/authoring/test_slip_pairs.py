@@ -376,6 +376,13 @@ def test_a_pair_says_that_no_numbers_are_right_and_names_a_mistake_of_form_last(
         assert combined.nudge == pair[0].nudge
 
 
+def test_two_mistakes_are_told_in_the_order_of_the_misconceptions():
+    pair = [Misconception("b", "You square it.", "First?"), Misconception("a", "It is cut.", "")]
+    combined = combine_misconceptions(pair)
+    assert combined.means == "There are two mistakes. You square it. It is cut."
+    assert (combined.name, combined.nudge) == ("b + a", "First?")
+
+
 def test_a_key_with_the_pairs_of_the_old_key_is_the_same_and_searches_for_none(monkeypatch):
     old_key = encode_key(make_exercise())
     monkeypatch.setattr("autograder.authoring.exercise.predict_slip_pairs", None)
