@@ -1497,6 +1497,7 @@ def distance(a, b):
 
 
 @needs_sandbox
+@pytest.mark.long
 def test_test_cells_with_points_give_them_apart(course):
     report = import_cells(course, APART, name="distances")
     assert "10 points of 10 came over as they were" in report

@@ -444,7 +444,11 @@ def pandas_course(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("platform", "engine"),
-    [("gradescope", "engine"), ("prairielearn", "image/engine"), ("github", "grader/engine")],
+    [
+        ("gradescope", "engine"),
+        pytest.param("prairielearn", "image/engine", marks=pytest.mark.long),
+        pytest.param("github", "grader/engine", marks=pytest.mark.long),
+    ],
 )
 def test_a_package_installs_the_imports_of_the_courses_labs(
     pandas_course, tmp_path, platform, engine
