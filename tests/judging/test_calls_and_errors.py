@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from functions_in_cells import define_in_cell
 
 from autograder.core.results import Verdict
 from autograder.judging import compare, judge
@@ -537,49 +538,35 @@ def test_after_one_comparison_that_takes_too_long_no_other_is_made(monkeypatch):
     assert calls == [1.0]
 
 
-CELL = """\
-class Layer:
-    def call(self, x):
-        return self.weights @ x
-
-def attend(x):
-    return 1 / x
-
-def outer(x):
-    def inner(y):
-        return attend(y)
-    return inner(x)
-
-def broken(x):
-    return [][x]
-
-def nested(x):
-    def inner(y):
-        return [1 / k for k in [y]]
-    return inner(x)
-"""
-
-
 @pytest.mark.parametrize(
-    ("name", "line", "within"),
+    ("source", "line", "within"),
     [
-        ("attend", "6: return 1 / x", "attend"),
-        ("outer", "6: return 1 / x", "attend"),
-        ("broken", "14: return [][x]", "broken"),
-        ("nested", "18: return [1 / k for k in [y]]", "nested"),
-        ("use_layer", "3: return self.weights @ x", "Layer"),
+        ("def attend(x):\n    return 1 / x", "2: return 1 / x", "attend"),
+        (
+            "def call_another(x):\n    def inner(y):\n        return attend(y)\n    return inner(x)\n"
+            "def attend(x):\n    return 1 / x",
+            "6: return 1 / x",
+            "attend",
+        ),
+        ("def choose(x):\n    return [][x]", "2: return [][x]", "choose"),
+        (
+            "def divide(x):\n    def inner(y):\n        return [1 / k for k in [y]]\n    return inner(x)",
+            "3: return [1 / k for k in [y]]",
+            "divide",
+        ),
+        (
+            "def use_layer(x):\n    return Layer().call(x)\n"
+            "class Layer:\n    def call(self, x):\n        return self.weights @ x",
+            "5: return self.weights @ x",
+            "Layer",
+        ),
     ],
 )
 def test_an_error_comes_with_its_line_and_the_function_or_class_that_a_cell_defines(
-    tmp_path, name, line, within
+    source, line, within
 ):
     """Exercises ask for a function or a class, not for a method or an inner function."""
-    path = tmp_path / "cell.py"
-    path.write_text(CELL)
-    space = {"__name__": "__main__"}
-    exec(compile(CELL, str(path), "exec"), space)
-    space["use_layer"] = space["Layer"]().call
-    outcome = call_student_function(space[name], Inputs((0,)))
+    outcome = call_student_function(define_in_cell(source), Inputs((0,)))
     assert (outcome.line, outcome.within) == (line, within)
 
 

@@ -1921,7 +1921,7 @@ def test_after_a_flood_three_errors_of_a_cell_are_kept():
 
 
 @pytest.mark.parametrize(
-    "moment", [0.3, *(pytest.param(s, marks=pytest.mark.long) for s in (0.6, 1.0))]
+    "moment", [0.3, *(pytest.param(moment, marks=pytest.mark.long) for moment in (0.6, 1.0))]
 )
 def test_a_kill_at_any_moment_of_a_start_leaves_no_file(tmp_path, moment):
     """A `kill -9` during the start once left a folder for ever; now no folder is made."""

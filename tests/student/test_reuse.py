@@ -8,6 +8,7 @@ import nbformat
 import numpy as np
 import pytest
 from command import autograder
+from functions_in_cells import define_in_cell
 from our_course import COURSE, ROOT
 
 from autograder.authoring.build import make_kernel_environment
@@ -360,13 +361,9 @@ def test_a_function_that_was_replaced_is_not_said_to_be_the_students(monkeypatch
     assert text.endswith("2 are yours: one and two.")
 
 
-def test_a_helper_under_another_name_is_saved_with_that_name(tmp_path, monkeypatch):
-    path = tmp_path / "cell.py"
-    path.write_text("def highest(x):\n    return max(x)\n")
-    space = {"__name__": "__main__"}
-    exec(compile(path.read_text(), str(path), "exec"), space)
-    monkeypatch.setattr(space["highest"], "__module__", "__main__")
-    (source,) = reuse._collect_required_sources("top", space["highest"], space)
+def test_a_helper_under_another_name_is_saved_with_that_name():
+    highest = define_in_cell("def highest(x):\n    return max(x)\n")
+    (source,) = reuse._collect_required_sources("top", highest, highest.__globals__)
     assert source.endswith("\ntop = highest")
     assert reuse._run_source(source, "top")([1, 3, 2]) == 3
 
@@ -382,12 +379,10 @@ def test_a_helper_under_another_name_is_saved_with_that_name(tmp_path, monkeypat
         "class Inner:\n        y = helper(3)\n    return x + 1",
     ],
 )
-def test_a_helper_is_saved_wherever_the_function_uses_it(tmp_path, body):
-    path = tmp_path / "cell.py"
-    path.write_text(f"def helper(x):\n    return x + STEP\n\n\ndef top(x):\n    {body}\n")
-    space = {"__name__": "__main__", "STEP": 1}
-    exec(compile(path.read_text(), str(path), "exec"), space)
-    source = "\n".join(reuse._collect_required_sources("top", space["top"], space))
+def test_a_helper_is_saved_wherever_the_function_uses_it(body):
+    cell = f"def top(x):\n    {body}\n\n\ndef helper(x):\n    return x + STEP\n"
+    top = define_in_cell(cell, STEP=1)
+    source = "\n".join(reuse._collect_required_sources("top", top, top.__globals__))
     assert reuse._run_source(source, "top")(3) == 4
 
 
