@@ -242,7 +242,8 @@ def _versions_of_used_packages(
     # include all packages of the course.
     if names.intersection(lab.course.imports):
         names.update(lab.course.imports)
-    for name in names.difference(lab.course.library, ["autograder"]):
+    # Python's own modules have no versions of their own, and to search for one takes long.
+    for name in names.difference(lab.course.library, ["autograder"], sys.stdlib_module_names):
         with suppress(metadata.PackageNotFoundError, ValueError):
             yield f"{name} {metadata.version(name)}"
 
