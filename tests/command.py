@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -54,8 +55,8 @@ def autograder_in_turn(
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(start_command_server())
             connection.sendall(json.dumps(request).encode() + b"\n")
-            process_code = int(connection.recv(100))
-        return [_read_output(Path(folder), n, c, process_code) for n, c in enumerate(commands)]
+            connection.recv(100)  # nothing comes if the process has been killed
+        return [_read_output(Path(folder), n, c) for n, c in enumerate(commands)]
 
 
 def prepare_command_server() -> None:
@@ -84,16 +85,14 @@ def start_command_server() -> str:
     return str(address)
 
 
-def _read_output(
-    folder: Path, number: int, command: list[str], process_code: int
-) -> subprocess.CompletedProcess:
-    """Return what a command has left in the folder; its exit code is the process's if it died."""
+def _read_output(folder: Path, number: int, command: list[str]) -> subprocess.CompletedProcess:
+    """Return what a command has left in the folder; without an exit code, it was killed."""
     texts = []
     for kind in ("out", "err", "code"):
         path = folder / f"{kind}{number}"
         texts.append(path.read_text("utf-8") if path.exists() else "")
     out, err, code = texts
-    return subprocess.CompletedProcess(command, int(code or process_code), out, err)
+    return subprocess.CompletedProcess(command, int(code or -signal.SIGKILL), out, err)
 
 
 def run_commands(
