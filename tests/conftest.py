@@ -58,6 +58,17 @@ def default_print_options():
     np.set_printoptions(**PRINT_OPTIONS)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def restored_import_path():
+    """Remove from the import path the courses that a module's tests have read.
+
+    Each search for a module or a package would look there, and most of these folders are gone.
+    """
+    before = [*sys.path]
+    yield
+    sys.path[:] = before
+
+
 @pytest.fixture
 def data(tmp_path):
     """Data folder that holds a set of real word vectors."""
@@ -99,13 +110,14 @@ def pytest_configure(config):
     """Choose the server of commands, and how many examples Hypothesis draws in short tests."""
     if not hasattr(config, "workerinput"):  # else the process that started this worker has chosen
         prepare_command_server()
-    settings.register_profile("short", max_examples=50, deadline=None)
+    settings.register_profile("short", max_examples=25, deadline=None)
     settings.register_profile("long", max_examples=150, deadline=None)
     settings.load_profile("short" if config.option.markexpr == "not long" else "long")
 
 
 def pytest_collection_finish():
     gc.freeze()
+    gc.set_threshold(20_000, 20, 100)  # rarer: it took a twentieth of the tests' time
     gc.enable()
 
 
@@ -116,9 +128,14 @@ def pytest_xdist_setupnodes():
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers():
-    """Return one worker more than there are cores, since many tests wait for a clock."""
-    return (os.cpu_count() or 1) + 1
+def pytest_xdist_auto_num_workers(config):
+    """Return how many processes run the tests.
+
+    Many long tests wait for a clock, so there is one more than there are cores. For the short ones
+    it would cost more time to import the tests once more.
+    """
+    cores = os.cpu_count() or 1
+    return cores if config.option.markexpr == "not long" else cores + 1
 
 
 @pytest.hookimpl(wrapper=True)
