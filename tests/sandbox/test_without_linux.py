@@ -44,6 +44,7 @@ def download_folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("code", "message"),
     [
@@ -75,7 +76,7 @@ from worker_functions import grow, sleep_with_a_stage
 from autograder.grading.worker import LimitExceeded, Worker, run_calls_in_workers
 import time
 worker = Worker()
-for work, limits in [((time.sleep, 60), {"seconds": 0.3}), ((grow, 900), {"memory": 300})]:
+for work, limits in [((time.sleep, 60), {"seconds": 0.1}), ((grow, 900), {"memory": 300})]:
     try:
         worker.run(*work, **limits)
     except LimitExceeded as why:
@@ -84,7 +85,7 @@ print(dict(run_calls_in_workers(sleep_with_a_stage, [("next", 0)], workers=1)))
 """
     ran = run_python("-c", code)
     assert ran.stdout.splitlines() == [
-        "takes more than 0.3 seconds",
+        "takes more than 0.1 seconds",
         "needs more than 300 MB of memory",
         "{0: 'next'}",
     ], ran.stderr
