@@ -31,7 +31,7 @@ setup: .venv/ready-setup  ## Make .venv with everything the labs, the grader and
 lab: .venv/ready-lab  ## Open JupyterLab on work/, your own copies of the labs
 	@$(BIN)/autograder lab "$(WORK)" $(JUPYTER_OPTIONS)
 
-test: setup  ## Run the tests but the long ones: three to five minutes
+test: setup  ## Run the tests but the long ones: two to four minutes
 	$(call tests,-m "not long")
 
 test-all: setup  ## Run every test, as CI does

@@ -72,7 +72,14 @@ def machine_fields(sandbox, softmax, stable_softmax):
             id="wrong too",
             marks=pytest.mark.long,
         ),
-        pytest.param(STUB, CALLS_AND_FAILS, ResultReason.JUDGED, "softmax", id="calls a stub"),
+        pytest.param(
+            STUB,
+            CALLS_AND_FAILS,
+            ResultReason.JUDGED,
+            "softmax",
+            id="calls a stub",
+            marks=pytest.mark.long,
+        ),
         pytest.param(
             OVER_EVERYTHING,
             STUB.replace("softmax", "stable_softmax"),

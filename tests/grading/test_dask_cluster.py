@@ -641,6 +641,7 @@ def test_the_order_of_work_does_not_matter(classroom, local, tmp_path):
     assert marks(original_rows) == marks([row for row in local if row["student"] in students])
 
 
+@pytest.mark.long
 def test_whoever_reaches_the_scheduler_runs_programs_there(scheduler):
     """SECURITY.md says so, and asks for a network of trusted people."""
     from distributed import Client

@@ -99,12 +99,13 @@ def worker():
 @pytest.mark.parametrize(
     ("arguments", "limits", "kind", "message"),
     [
-        ((time.sleep, 60), {"seconds": 0.5}, LimitExceeded, "takes more than 0.5 seconds"),
-        (
+        ((time.sleep, 60), {"seconds": 0.2}, LimitExceeded, "takes more than 0.2 seconds"),
+        pytest.param(
             (sleep_with_a_stage, "x", 60),
             {},
             LimitExceeded,
             "Reading it takes more than 0.5 seconds",
+            marks=pytest.mark.long,
         ),
         ((grow, 900), {"memory": 300}, LimitExceeded, "needs more than 300 MB of memory"),
         ((grow_in_stage, 5_000), {}, LimitExceeded, "Reading it needs too much memory"),
@@ -130,6 +131,7 @@ def test_after_a_failure_that_was_dealt_with_its_clock_does_not_run_on(worker):
     assert worker.run(fail_and_go_on) == "done"
 
 
+@pytest.mark.long
 def test_what_one_leaves_behind_is_not_counted_against_the_next(worker):
     worker.run(leave_behind, 250)
     assert worker.run(need, 250, memory=400) == "250"
@@ -374,9 +376,16 @@ TAKES_LONG = {
     "coloured": ("markdown", "```python\n" + "a.a." * 4_500 + "\n```"),
     "backticks": ("markdown", "".join("`" * n + " " for n in range(190))),
 }
+TAKES_A_SECOND = ("short formulas", "dollars", "environments")  # even within the limits
 
 
-@pytest.mark.parametrize("name", TAKES_LONG)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long if name in TAKES_A_SECOND else ())
+        for name in TAKES_LONG
+    ],
+)
 def test_what_would_take_a_renderer_long_is_shown_plain(name):
     from nbconvert.filters import Highlight2HTML
 
@@ -779,6 +788,7 @@ def test_lone_surrogates_are_no_text_for_the_cleaner():
 # A second attack
 
 
+@pytest.mark.long
 def test_the_right_code_of_a_second_run_is_in_no_words_that_are_kept():
     """The second run can see the reference, so an error message could quote it."""
     course_lab = lab("qkv-attention")

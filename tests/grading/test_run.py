@@ -101,7 +101,6 @@ def graded_class(tmp_path_factory):
         classroom / "rows.jsonl",
         "--workers",
         1,
-        workers=True,
     )
     assert ran.returncode == 0, ran.stderr
     return classroom, rows_of((classroom / "rows.jsonl").read_text())
@@ -197,6 +196,7 @@ def test_a_helper_in_another_cell_is_followed_through_too():
     assert results["calculate_weights"] == ("pass", ResultReason.FOLLOWED, "stable_softmax")
 
 
+@pytest.mark.long
 def test_no_time_of_the_run_that_sees_the_reference_is_told():
     """An answer could spell out the reference by sleeping, if its time were shown."""
     name = "attention-masks"

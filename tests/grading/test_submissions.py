@@ -235,6 +235,7 @@ def make_once(tmp_path_factory, name: str, make) -> Path:
 def graded_run(tmp_path_factory, request):
     """A whole class, graded once."""
     attacks, labs = CLASSES[request.param]
+    workers = "1" if request.param == "quick" else "2"  # another one takes seconds to start
     limits = SHORT_LIMITS if request.param == "stalling" else LONG_LIMITS
 
     def make(folder):
@@ -243,7 +244,7 @@ def graded_run(tmp_path_factory, request):
         earlier_files, start_time = fingerprints(), time.time()
         with OrphanProcesses() as processes:
             began = time.monotonic()
-            run = Grading(classroom, limits).run("--workers", "2")
+            run = Grading(classroom, limits).run("--workers", workers)
             facts = {"code": run.code, "stderr": run.stderr, "seconds": time.monotonic() - began}
             facts["processes"] = processes.remaining()
         later_files = fingerprints()
@@ -600,6 +601,7 @@ def test_a_file_is_read_as_it_says(tmp_path):
     assert cells[-1].source == "2"
 
 
+@pytest.mark.long
 def test_pytest_imports_no_attack():
     """Importing an attack would run it."""
     names = [

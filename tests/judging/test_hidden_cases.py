@@ -103,6 +103,13 @@ def numbers_in(cases):
     return numbers
 
 
+@cache
+def make_cases_and_numbers(seed):
+    """The hidden cases of a seed, and their formatted numbers."""
+    cases = make_hidden_test_cases(lab(LAB).exercises[EXERCISE], seed)
+    return cases, numbers_in(cases)
+
+
 def long_numbers(text):
     """The numbers with at least four digits in a text."""
     return {n for n in re.findall(r"[\d.]+(?:e-?\d+)?", text) if len(n.lstrip("0.")) >= 4}
@@ -168,13 +175,13 @@ def test_a_message_tells_the_kind_of_fault_and_the_label_of_the_case(graded_clas
 def test_each_kind_of_fault_is_worded_without_the_numbers_of_the_case(student):
     exercise, namespace = lab(LAB).exercises[EXERCISE], {"np": np}
     exec(answer_source(FAULTS[student][0]), namespace)
-    cases = make_hidden_test_cases(exercise, 5)
+    cases, hidden_numbers = make_cases_and_numbers(5)
     outcomes = [call_student_function(namespace[EXERCISE], case.inputs) for case in cases]
     finding = judge(cases, outcomes, exercise.rules, exercise.misconceptions, EXERCISE)
     check_message(
         student,
         _reword_without_hidden_inputs(finding, has_visible_cases=True).observation,
-        numbers_in(cases),
+        hidden_numbers,
     )
 
 

@@ -252,6 +252,7 @@ def test_a_right_submission_gets_all_automatically_graded_points(grade):
     assert max_scores == exercise_points() | {QUESTION: None}
 
 
+@pytest.mark.long
 def test_a_manual_question_awaits_grading_and_is_not_counted(grade):
     replies = grade(answer_question(perfect(lab(LAB))))
     worth = lab(LAB).manual_questions[QUESTION]

@@ -178,6 +178,7 @@ def test_one_page_that_fails_does_not_affect_the_others(classroom, prepared, mon
     assert failures[1] == failures[0][:10]
 
 
+@pytest.mark.long
 def test_a_feedback_notebook_is_rendered_within_limits(classroom, prepared, monkeypatch, workers):
     came_from(classroom, "ada", "Canvas", original="a_1_2_", file="x.ipynb")
     fill(classroom, {"ada": results("ada")}, gradebook=prepared)

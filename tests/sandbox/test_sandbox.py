@@ -562,6 +562,7 @@ def test_fork_bomb_in_a_cell(sandbox):
     assert run.status in ("timeout", "crash")
 
 
+@pytest.mark.long
 def test_fork_bomb_in_a_question_costs_that_question(sandbox):
     bomb = Cell(
         "import os\ndef bomb(x):\n    while True:\n        try:\n            os.fork()\n        except OSError:\n            pass"
@@ -605,6 +606,7 @@ def test_memory_bomb_of_one_process(sandbox, code):
     assert (run.status, error_of(run)) == ("error", "MemoryError")
 
 
+@pytest.mark.long
 def test_memory_bomb_of_many_processes(sandbox):
     run = attack(
         sandbox,
@@ -630,6 +632,7 @@ time.sleep(100)""",
     assert run.status == "crash" and "memory" in run.reason
 
 
+@pytest.mark.long
 def test_memory_bomb_in_a_question_costs_that_question(sandbox):
     bomb = Cell(
         "def bomb(x):\n    kept = []\n    while True:\n        kept.append(bytearray(50_000_000))"
@@ -906,6 +909,7 @@ def test_one_process_keeps_one_capability_and_the_others_none(sandbox):
     assert fork_server == (1 << linux.CAP_SYS_ADMIN, 0)
 
 
+@pytest.mark.long
 def test_the_kernel_would_kill_a_submission_first(sandbox):
     scores = []
 
@@ -951,6 +955,7 @@ def test_open_files_are_limited(sandbox):
     assert printed_json(sandbox, code) == "Too many open files"
 
 
+@pytest.mark.long
 def test_output_flood(sandbox):
     run = attack(
         sandbox, "while True:\n    print('x' * 1000)", output_bytes=200_000, cell_seconds=1
@@ -1078,7 +1083,10 @@ def test_what_goes_wrong_in_the_last_exercise_costs_it_only_and_nothing_is_run_a
     "code",
     [
         "while True: pass",
-        "import time\nwhile True:\n    try: time.sleep(9)\n    except BaseException: pass",
+        pytest.param(
+            "import time\nwhile True:\n    try: time.sleep(9)\n    except BaseException: pass",
+            marks=pytest.mark.long,
+        ),
         "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\ntime.sleep(9)",
         pytest.param(
             "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\nwhile True: pass",
@@ -1102,9 +1110,12 @@ def test_a_cell_that_hangs_is_stopped(sandbox, code):
     "code",
     [
         "import time\ntime.sleep(100)",
-        "import threading\nlock = threading.Lock(); lock.acquire(); lock.acquire()",
         "import os, time\nif os.fork() == 0: time.sleep(100)\nos.wait()",
-        "import threading\nthreading.Event().wait()",
+        pytest.param(
+            "import threading\nlock = threading.Lock(); lock.acquire(); lock.acquire()",
+            marks=pytest.mark.long,
+        ),
+        pytest.param("import threading\nthreading.Event().wait()", marks=pytest.mark.long),
     ],
 )
 def test_a_cell_that_waits_costs_its_limit_once(sandbox, code):
@@ -1149,16 +1160,17 @@ def burn(seconds):
     ("body", "reason"),
     [
         ("burn(0.6)", "It needs 1 s of the 0.5 allowed."),
-        ("burn(9)", "It did not end; 0.5 s are allowed."),
+        pytest.param("burn(9)", "It did not end; 0.5 s are allowed.", marks=pytest.mark.long),
         ("time.sleep(99)", "It did not end; 0.5 s are allowed."),
         pytest.param(
             "[os.fork() for _ in range(2)]; burn(9)",
             "It did not end; 0.5 s are allowed.",
             marks=pytest.mark.long,
         ),
-        (
+        pytest.param(
             "if os.fork() == 0:\n        burn(0.6); os._exit(0)\n    os.wait()",
             "It needs 1 s of the 0.5 allowed.",
+            marks=pytest.mark.long,
         ),
         pytest.param(
             "for _ in range(6):\n        if os.fork() == 0:\n            burn(0.1); os._exit(0)\n        os.wait()",
@@ -1224,10 +1236,10 @@ def test_a_slow_functions_time_is_paid_once(sandbox):
         Cell("", exercise="quick", call_inputs=question, judged_again_without=callees),
         Cell("", exercise="caller", call_inputs=question),
     ]
-    runs = sandbox.run([slow, quick, *tests], replace(LIMITS, call_seconds=1))[2:]
+    runs = sandbox.run([slow, quick, *tests], HALF)[2:]
     assert [run.status for run in runs] == ["timeout", "timeout", "ok", "timeout"]
     assert runs[1].reason == "It was stopped early: it calls a function that takes too long."
-    assert [runs[number].reason for number in (0, 3)] == ["It did not end; 1 s are allowed."] * 2
+    assert [runs[number].reason for number in (0, 3)] == ["It did not end; 0.5 s are allowed."] * 2
 
 
 def test_nothing_delays_the_end(sandbox):
@@ -1453,6 +1465,7 @@ def test_nothing_of_strangers_reaches_the_graders_terminal(sandbox, capfd):
 # The sandbox itself
 
 
+@pytest.mark.long
 def test_a_dead_fork_server_is_replaced():
     with Bubblewrap(preload=("numpy",), limits=LIMITS) as sandbox:
         sandbox._process.kill()
@@ -1500,6 +1513,7 @@ def test_the_message_of_a_failure_ends_as_the_log_does(tmp_path):
         assert sandbox._add_log_excerpt("It fails.").endswith("ImportError: no module x")
 
 
+@pytest.mark.long
 def test_everything_ends_with_the_grader(tmp_path):
     """A grader that is killed during a run leaves neither processes nor files."""
     code = (
@@ -1535,7 +1549,7 @@ def test_a_submission_leaves_no_open_file_behind(sandbox):
         earlier, counts = None, {}
         while counts != earlier:
             earlier = counts
-            time.sleep(0.5)
+            time.sleep(0.2)
             counts = {
                 pid: len(os.listdir(f"/proc/{pid}/fd")) for pid in wait_for_the_ended(sandbox)
             }

@@ -558,6 +558,7 @@ def test_a_reset_in_a_notebook_with_a_cell_that_is_none(malformed, tmp_path):
     )
 
 
+@pytest.mark.long
 def test_a_cell_that_never_ends_is_ended_by_its_cpu_time(tmp_path, monkeypatch):
     """`autograder check` runs the whole notebook; the wall-clock limit would be an hour."""
     monkeypatch.setattr(notebook_module, "MAX_CELL_CPU_SECONDS", 0.5)
@@ -581,6 +582,7 @@ def test_a_cell_that_never_ends_is_ended_by_its_cpu_time(tmp_path, monkeypatch):
         check_notebook(tmp_path / "softmax.ipynb")
 
 
+@pytest.mark.long
 def test_the_log_of_a_process_that_dies_is_shown(tmp_path):
     dies = new_code_cell("import os\nos.write(2, b'the pipes are frozen')\nos._exit(1)")
     test = new_code_cell("", metadata={"nbgrader": {"grade_id": "test-softmax"}})
