@@ -17,6 +17,9 @@ ROOT = Path(__file__).parents[1]
 _SERVER_VARIABLE = "TEST_COMMAND_SERVER"  # its value is the folder of the server's socket
 _VARIABLES = dict(os.environ)  # before a test changes them
 
+# Arguments of `gc.set_threshold`. Python's own cost a twentieth of the tests' time.
+GARBAGE_COLLECTION_THRESHOLDS = (20_000, 20, 100)
+
 
 def autograder(
     *arguments, cwd=ROOT, env=(), workers=False, trials=True
@@ -55,7 +58,9 @@ def autograder_in_turn(
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(start_command_server())
             connection.sendall(json.dumps(request).encode() + b"\n")
-            connection.recv(100)  # nothing comes if the process has been killed
+            answer = connection.recv(100_000).decode()  # empty if the process has been killed
+        if answer not in ("", "ended"):
+            raise RuntimeError(f"The commands could not be run:\n{answer}")
         return [_read_output(Path(folder), n, c) for n, c in enumerate(commands)]
 
 

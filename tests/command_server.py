@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import tempfile
+import traceback
 from pathlib import Path
 from socketserver import ForkingMixIn, StreamRequestHandler, UnixStreamServer
 
@@ -21,7 +22,7 @@ import psutil
 import pytest
 import rich.progress
 import rich.table  # noqa: F401
-from command import run_command, run_commands, work_here
+from command import GARBAGE_COLLECTION_THRESHOLDS, run_command, run_commands, work_here
 from our_course import COURSE
 from sample_class import perfect
 from shared_sandboxes import has_ended, start_shared_sandboxes
@@ -44,13 +45,21 @@ SHARED_LABS = ("additive-attention", "attention-masks", "qkv-attention")  # that
 
 
 class _CommandHandler(StreamRequestHandler):
-    """Handler of one request, in a process of its own: it answers when the commands have ended."""
+    """Handler of one request, in a process of its own.
+
+    It answers "ended" when the commands have ended, or with a traceback if they could not be run.
+    """
 
     def handle(self):
         arguments = json.loads(self.rfile.readline())
         os.setsid()  # a command may signal its process group
-        run_commands(*arguments)
-        self.wfile.write(b"ended")
+        try:
+            run_commands(*arguments)
+        except Exception:  # noqa: BLE001 - the test that asked reports it
+            answer = traceback.format_exc()
+        else:
+            answer = "ended"
+        self.wfile.write(answer.encode())
 
 
 class _CommandServer(ForkingMixIn, UnixStreamServer):
@@ -99,7 +108,7 @@ if __name__ == "__main__":
     if has_ended(test_run):  # it was a short one
         sys.exit()
     gc.freeze()  # else garbage collection in each fork would touch, and so copy, all objects
-    gc.set_threshold(20_000, 20, 100)  # rarer, as in the tests' own processes
+    gc.set_threshold(*GARBAGE_COLLECTION_THRESHOLDS)
     with _CommandServer(f"{address}.new", test_run) as server:
         os.rename(f"{address}.new", address)  # now that it listens
         os.write(is_ready, b"+")

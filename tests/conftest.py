@@ -24,7 +24,11 @@ import numpy as np  # noqa: E402
 PRINT_OPTIONS = np.get_printoptions()
 
 sys.path.insert(0, str(Path(__file__).parent))
-from command import prepare_command_server, start_command_server  # noqa: E402
+from command import (  # noqa: E402
+    GARBAGE_COLLECTION_THRESHOLDS,
+    prepare_command_server,
+    start_command_server,
+)
 
 gc.disable()  # until collection ends: searching imported modules for garbage took a third of its time
 
@@ -117,7 +121,7 @@ def pytest_configure(config):
 
 def pytest_collection_finish():
     gc.freeze()
-    gc.set_threshold(20_000, 20, 100)  # rarer: it took a twentieth of the tests' time
+    gc.set_threshold(*GARBAGE_COLLECTION_THRESHOLDS)
     gc.enable()
 
 
@@ -135,7 +139,9 @@ def pytest_xdist_auto_num_workers(config):
     it would cost more time to import the tests once more.
     """
     cores = os.cpu_count() or 1
-    return cores if config.option.markexpr == "not long" else cores + 1
+    if config.option.markexpr == "not long":
+        return cores
+    return cores + 1
 
 
 @pytest.hookimpl(wrapper=True)
