@@ -1,7 +1,7 @@
 """Random terms: marks and results of the engine against those of the model in term_model.py.
 
-`make test` computes a hundred terms, and two whole ones through the gradebook and the reports; all
-tests compute twice as many.
+`make test` computes a hundred terms. All tests compute two hundred, and four whole ones through the
+gradebook and the reports.
 For more: `TERMS=10000 WHOLE_TERMS=100 pytest tests/gradebook/test_term_model.py`.
 """
 
@@ -176,14 +176,16 @@ def compare_term(facts, marks, expected_marks) -> None:
             assert set(filter(None, row["not_submitted"].split("; "))) == zeros, student
 
 
-def mark_later_ones_long(numbers, short_count):
-    return [
-        number if index < short_count else pytest.param(number, marks=pytest.mark.long)
-        for index, number in enumerate(numbers)
-    ]
-
-
-@pytest.mark.parametrize("first", mark_later_ones_long(range(0, TERMS, TERMS_PER_TEST), 1))
+@pytest.mark.parametrize(
+    "first",
+    [
+        0,
+        *(
+            pytest.param(first, marks=pytest.mark.long)
+            for first in range(TERMS_PER_TEST, TERMS, TERMS_PER_TEST)
+        ),
+    ],
+)
 def test_random_terms_agree_with_the_model(first):
     for seed in range(first, min(first + TERMS_PER_TEST, TERMS)):
         facts = model.random_term(seed)
@@ -293,8 +295,8 @@ def write_term(room, facts, labs, attempts) -> None:
         gradebook.db.commit()
 
 
-@pytest.mark.parametrize("seed", mark_later_ones_long(range(WHOLE_TERMS), 2))
 @pytest.mark.long
+@pytest.mark.parametrize("seed", range(WHOLE_TERMS))
 def test_whole_terms_agree_with_the_model(tmp_path, monkeypatch, seed):
     facts = model.random_term(1_000_000 + seed)
     course = replace(COURSE, labs=model.LABS, policy=facts.policy, lab=facts.labs, term=facts.term)
