@@ -17,7 +17,8 @@ ROOT = Path(__file__).parents[1]
 _SERVER_VARIABLE = "TEST_COMMAND_SERVER"  # its value is the folder of the server's socket
 _VARIABLES = dict(os.environ)  # before a test changes them
 
-# Arguments of `gc.set_threshold`. Python's own cost a twentieth of the tests' time.
+# Arguments of `gc.set_threshold`: with Python's default thresholds, garbage collection took a twentieth
+# of the tests' time.
 GARBAGE_COLLECTION_THRESHOLDS = (20_000, 20, 100)
 
 

@@ -1,7 +1,7 @@
 """Random terms: marks and results of the engine against those of the model in term_model.py.
 
-`make test` computes a hundred terms. All tests compute two hundred, and four whole ones through the
-gradebook and the reports.
+`make test` computes the marks of a hundred terms. `make test-all` computes those of two hundred,
+and reads the marks of four more terms from a gradebook.
 For more: `TERMS=10000 WHOLE_TERMS=100 pytest tests/gradebook/test_term_model.py`.
 """
 
